@@ -50,7 +50,6 @@ class Runtime(scheduler.ControlledRuntime):
             self._resume(task)
 
     def wake(self, task: tasks.Task) -> None:
-        """Make a blocked task runnable, unless it was killed."""
         if not task.done:
             super().wake(task)
 

@@ -1,10 +1,9 @@
 """Our DRA manager reads, calls, checkpoints and fails as a real kubelet did with its drivers."""
 
 import pathlib
+import tempfile
 
-import pytest
-
-from harness.cluster.dra import claim_managers, kubelet_defects
+from harness.cluster.dra import kubelet_defects
 from tests.kubelet_corpus import replaying
 
 DOUBLED = {
@@ -29,26 +28,24 @@ KNOWN_BUGS = {**dict.fromkeys(DOUBLED - IN_ANY_ORDER, "cdi-ids-doubled"), **OTHE
 CONVERSATIONS = replaying.conversations()
 
 
-@pytest.mark.parametrize("name", sorted(CONVERSATIONS.keys() - OTHER_BUGS.keys()))
-def test_the_same_claims_are_read_and_the_same_bytes_are_sent(
-    name: str, tmp_path: pathlib.Path
-) -> None:
-    assert not replaying.replay(
-        CONVERSATIONS[name], tmp_path, claim_managers.CORRECT.manager, once=name in DOUBLED
-    )
+def differences(name: str, folder: pathlib.Path, *defects: str, once: bool = False) -> list[str]:
+    made = tempfile.mkdtemp(dir=folder)
+    manager = kubelet_defects.parts(defects).manager
+    return replaying.replay(CONVERSATIONS[name], pathlib.Path(made), manager, once=once)
 
 
-@pytest.mark.parametrize(("name", "defect"), sorted(KNOWN_BUGS.items()))
-def test_a_known_bug_of_the_real_one_is_that_of_our_defect_only(
-    name: str, defect: str, tmp_path: pathlib.Path
-) -> None:
-    correct, wrong = claim_managers.CORRECT.manager, kubelet_defects.parts([defect]).manager
-    (tmp_path / "wrong").mkdir()
-    assert replaying.replay(CONVERSATIONS[name], tmp_path, correct)
-    found = replaying.replay(CONVERSATIONS[name], tmp_path / "wrong", wrong)
-    assert not [line for line in found if "checkpoints" not in line and "reads" not in line]
+def test_the_same_claims_are_read_and_the_same_bytes_are_sent(tmp_path: pathlib.Path) -> None:
+    names = CONVERSATIONS.keys() - OTHER_BUGS.keys()
+    found = {name: differences(name, tmp_path, once=name in DOUBLED) for name in names}
+    assert {name: told for name, told in found.items() if told} == {}
 
 
-@pytest.mark.parametrize("name", sorted(DOUBLED))
-def test_only_the_real_one_gives_a_device_twice(name: str, tmp_path: pathlib.Path) -> None:
-    assert replaying.replay(CONVERSATIONS[name], tmp_path, claim_managers.CORRECT.manager)
+def test_a_known_bug_of_the_real_one_is_that_of_our_defect_only(tmp_path: pathlib.Path) -> None:
+    for name, defect in KNOWN_BUGS.items():
+        assert differences(name, tmp_path), name
+        told = differences(name, tmp_path, defect)
+        assert not [it for it in told if "checkpoints" not in it and "reads" not in it], name
+
+
+def test_only_the_real_one_gives_a_device_twice(tmp_path: pathlib.Path) -> None:
+    assert all(differences(name, tmp_path) for name in DOUBLED)

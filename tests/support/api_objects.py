@@ -11,12 +11,10 @@ CLASS = "gpu"
 
 
 def result(device: str, *, pool: str = "worker-0", request: str = "r", **more: Any) -> Object:
-    """A row of an allocation."""
     return {"request": request, "driver": DRIVER, "pool": pool, "device": device, **more}
 
 
 def allocation(*devices: str, node: str = "worker-0") -> Object:
-    """An allocation of devices of a node's pool."""
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {
         "devices": {"results": [result(device, pool=node) for device in devices]},
@@ -30,7 +28,6 @@ def device_id(device: str, pool: str = "worker-0") -> str:
 
 
 def exactly(name: str = "r", **more: Any) -> Object:
-    """A request for devices of the class."""
     return {"name": name, "exactly": {"deviceClassName": CLASS, **more}}
 
 
@@ -70,7 +67,6 @@ def claim(
 
 
 def owned_by(pod: Object) -> Object:
-    """The reference of what was made for a pod."""
     meta = pod["metadata"]
     return {
         "apiVersion": "v1",
@@ -125,7 +121,6 @@ def known_pod(name: str, **more: Any) -> Object:
 
 
 def node(name: str = "worker-0", **more: Any) -> Object:
-    """A node."""
     labels = more.pop("labels", {"kubernetes.io/hostname": name})
     return {
         "apiVersion": "v1",
@@ -146,7 +141,6 @@ def device_class(*selectors: str, name: str = CLASS) -> Object:
 
 
 def device(name: str, **attributes: str | int | bool) -> Object:
-    """A device with attributes."""
     kinds = {str: "string", int: "int", bool: "bool"}
     made: Object = {"name": name}
     if attributes:
@@ -178,7 +172,6 @@ def slice_of(
 
 
 def template(name: str, **spec: Any) -> Object:
-    """A claim template for one device."""
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",

@@ -31,7 +31,6 @@ class Page:
         """Whatever the console was told, errors and broken policies with it."""
 
     async def call(self, method: str, **parameters: Any) -> Mapping[str, Any]:
-        """Call a method of the protocol, and return its result."""
         number = next(self._numbers)
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
         while True:
@@ -50,13 +49,11 @@ class Page:
             self.console.append(json.dumps(told["params"]))
 
     async def enter(self, url: str) -> None:
-        """Begin to open a page, which may lead to another one."""
         for domain in ("Page", "Runtime", "Log"):
             await self.call(f"{domain}.enable")
         await self.call("Page.navigate", url=url)
 
     async def open(self, url: str) -> None:
-        """Open a page, and wait until it is there."""
         self.console.clear()
         await self.enter(url)
         while await self.value("document.readyState") != "complete" or (
@@ -65,7 +62,6 @@ class Page:
             await asyncio.sleep(0.02)
 
     async def value(self, script: str) -> Any:
-        """Return the value of an expression in the page."""
         found = await self.call("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
@@ -78,23 +74,19 @@ class Page:
         return found
 
     async def type(self, text: str) -> None:
-        """Type a text where the focus is."""
         await self.call("Input.insertText", text=text)
 
     async def press(self, key: str) -> None:
-        """Press a key, and let it go."""
         named = {"key": key, "code": key, "windowsVirtualKeyCode": _CODES[key]}
         text = {"text": "\r"} if key == "Enter" else {"text": " "} if key == " " else {}
         await self.call("Input.dispatchKeyEvent", type="keyDown", **named, **text)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **named)
 
     async def media(self, kind: str = "", **features: str) -> None:
-        """Show the page in another medium, such as `print`, or with features of one."""
         wanted = [{"name": key.replace("_", "-"), "value": features[key]} for key in features]
         await self.call("Emulation.setEmulatedMedia", media=kind, features=wanted)
 
     async def size(self, width: int, height: int) -> None:
-        """Give the page a size, in pixels."""
         await self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -104,7 +96,6 @@ class Page:
         )
 
     async def picture(self, path: pathlib.Path) -> None:
-        """Write a picture of what is to be seen."""
         found = await self.call("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(found["data"]))
 

@@ -40,7 +40,6 @@ class Clock:
 
 
 def begin(live: Any, point: str, action: dict[str, Any], **given: Any) -> str:
-    """A fault for the victim; its name."""
     document = {"point": point, "action": action, "match": {"userAgent": "victim"}} | given
     status, made = live.call("POST", FAULTS, document)
     assert status == 201, made

@@ -34,7 +34,6 @@ def unpacked() -> pathlib.Path:
 
 
 def pack(folder: pathlib.Path) -> None:
-    """Write the archive of a folder: the same bytes for the same files."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:xz") as archive:
         for path in sorted(folder.rglob("*")):

@@ -58,11 +58,9 @@ class LocalServer:
     # ---------------------------------------------------------------- faults
 
     def lose_answer(self, method: str, part: str, *, times: int = 1) -> None:
-        """Do what the next such requests ask for, but let no answer come."""
         self._disturbances.append(Disturbance(method, part, times, loses_answer=True))
 
     def refuse(self, method: str, part: str, *, status: int, times: int = 1) -> None:
-        """Answer the next such requests with a failure, and do nothing."""
         self._disturbances.append(Disturbance(method, part, times, refusal=status))
 
     def before(
@@ -72,12 +70,10 @@ class LocalServer:
         self._disturbances.append(Disturbance(method, part, times, before=action))
 
     def hold_watches(self, plural: str) -> None:
-        """Deliver no events of this resource until they are released."""
         with self._guard:
             self._held.add(plural)
 
     def release_watches(self, plural: str) -> None:
-        """Deliver what was held back."""
         with self._guard:
             self._held.discard(plural)
             for watch in self._watches:
@@ -85,13 +81,11 @@ class LocalServer:
                     watch.flush()
 
     def count(self, text: str) -> int:
-        """How many requests were sent whose `METHOD path` contains this."""
         return sum(text in request for request in self.requests)
 
     # --------------------------------------------------------------------- the transport
 
     def send(self, request: transports.Request) -> transports.Response:
-        """The server's answer."""
         with self._guard:
             self.requests.append(f"{request.method} {request.path}")
             disturbance = self._next_disturbance(request)
@@ -106,7 +100,6 @@ class LocalServer:
         return transports.Response(answer.status, answer.body)
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """An open watch."""
         asked = _request(request)
         target = asked.target
         assert target is not None
@@ -120,7 +113,6 @@ class LocalServer:
         return watch
 
     def close(self) -> None:
-        """End every watch."""
         for watch in self._watches:
             watch.close()
 

@@ -27,25 +27,21 @@ class Line:
 
 
 def klog(line: Line) -> str:
-    """The text form of kube-scheduler."""
     pairs = "".join(f" {key}={_text(value)}" for key, value in line.values.items())
     return f'I0115 {_time(line)} {line.thread:7d} file.go:1] "{line.message}"{pairs}\n'
 
 
 def ktesting(line: Line) -> str:
-    """The text form of tests in Go."""
     pairs = "".join(f" {key}={_text(value)}" for key, value in line.values.items())
     return f"file.go:1: I0115 {_time(line)} {line.thread}] scheduler: {line.message}{pairs}\n"
 
 
 def cri(line: Line) -> str:
-    """The text form in the file of a container runtime."""
     head = "2026-01-15T15:11:04.407714000Z stderr F "
     return "".join(f"{head}{part}\n" for part in klog(line).splitlines())
 
 
 def in_json(line: Line) -> str:
-    """The form of `--logging-format=json`: objects are maps there."""
     ts = 1768435200000 + line.us / 1e3
     values = {key: _map(key, value) for key, value in line.values.items()}
     return (
@@ -62,7 +58,6 @@ FORMS: dict[str, Callable[[Line], str]] = {
 
 
 def text(lines: Iterable[Line], form: str = "klog") -> str:
-    """Return a log in one of the forms."""
     return "".join(map(FORMS[form], lines))
 
 
@@ -73,38 +68,32 @@ class Story:
         self.lines: list[Line] = []
 
     def add(self, message: str, *, thread: int = 7, **values: Any) -> "Story":
-        """Add a line."""
         us = 54664407714 + 10 * len(self.lines)
         named = {key.replace("_", " "): value for key, value in values.items()}
         self.lines.append(Line(us, message, named, thread))
         return self
 
     def attempt(self, name: str, **more: Any) -> "Story":
-        """The attempt to schedule the pod of a claim begins."""
         claims = [f"default/{name}"]
         return self.add(
             "pod resource claims", pod=f"default/pod-{name}", resourceclaims=claims, **more
         )
 
     def gather(self, *in_flight: tuple[str, str], devices: Iterable[str] = ()) -> "Story":
-        """A whole gather, of a release that logs it."""
         self.add("Starting GatherAllocatedState")
         return self.list(*in_flight).finish(devices)
 
     def list(self, *in_flight: tuple[str, str]) -> "Story":
-        """The gather lists devices in flight."""
         for device, name in in_flight:
             self.add("Device is in flight for allocation", device=device, claim=f"default/{name}")
         return self
 
     def finish(self, devices: Iterable[str], err: str | None = None) -> "Story":
-        """The gather ends."""
         names = list(devices)
         found = {"count": len(names), "devices": names}
         return self.add("Finished GatherAllocatedState", allocatedDevices=found, err=err)
 
     def reserve(self, name: str, device: str = DEVICE, **more: Any) -> "Story":
-        """A claim gets a device, in the memory of the scheduler."""
         driver, pool, last = device.split("/")
         results = [{"request": "r", "driver": driver, "pool": pool, "device": last}]
         return self.add(
@@ -118,12 +107,10 @@ class Story:
         )
 
     def assume(self, name: str, **more: Any) -> "Story":
-        """The claim's update is in the assume cache."""
         values = {"description": "ResourceClaim", "cacheKey": f"default/{name}", "version": 5}
         return self.add("Assumed object", **values, **more)
 
     def remove(self, name: str) -> "Story":
-        """The claim leaves the claims in flight."""
         return self.add(
             "Removed in-flight claim", claim=f"default/{name}", uid=f"uid-{name}", version="5"
         )
@@ -139,28 +126,23 @@ class Story:
         return self.add("Error scheduling pod; retrying", err=error, pod=f"default/pod-{name}")
 
     def observe(self, name: str, device: str = DEVICE, **more: Any) -> "Story":
-        """The scheduler sees the device as allocated."""
         return self.add(
             "Observed device allocation", device=device, claim=f"default/{name}", **more
         )
 
     def free(self, name: str, device: str = DEVICE) -> "Story":
-        """The scheduler sees the device as free."""
         return self.add("Observed device deallocation", device=device, claim=f"default/{name}")
 
     def bind(self, name: str) -> "Story":
-        """The pod is about to be bound."""
         return self.add(
             "Attempting to bind pod to node", pod=f"default/pod-{name}", node="worker-0"
         )
 
     def bound(self, name: str, **more: Any) -> "Story":
-        """The pod is bound."""
         values = {"pod": f"default/pod-{name}", "node": "worker-0"}
         return self.add("Successfully bound pod to node", **values, **more)
 
     def text(self, form: str = "klog") -> str:
-        """The log in one of the forms."""
         return text(self.lines, form)
 
 

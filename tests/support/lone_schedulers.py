@@ -55,12 +55,10 @@ class LoneScheduler:
         self._search = node_search.NodeSearch(self._plugin)
 
     def add_node(self, node: Object) -> None:
-        """Add a node."""
         self._nodes.append(node)
         self._nodes.sort(key=lambda item: nodes.natural_order(item["metadata"]["name"]))
 
     def add_class(self, device_class: Object) -> None:
-        """Add a DeviceClass."""
         self.classes[device_class["metadata"]["name"]] = device_class
         self.extended.resolver.on_add(device_class, initial=True)
 

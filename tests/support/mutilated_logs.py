@@ -19,7 +19,6 @@ RUNS = {
 
 
 def content(name: str) -> str:
-    """The log of a process."""
     return lzma.decompress((log_lines.FOLDER / f"{name}.log.xz").read_bytes()).decode()
 
 

@@ -10,8 +10,6 @@ VOID = {"meta", "link", "img", "br", "hr", "input", "base"}
 
 @dataclasses.dataclass(slots=True)
 class Page:
-    """The content of a page."""
-
     tags: list[str] = dataclasses.field(default_factory=list)
     attributes: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
     """tag, attribute, value"""
@@ -22,7 +20,6 @@ class Page:
 
     @property
     def text(self) -> str:
-        """All that is to be read."""
         return "\n".join(self.texts)
 
 
@@ -71,7 +68,6 @@ def has_only_own_script(page: Page) -> bool:
 
 
 def read(text: str) -> Page:
-    """The page of a text."""
     parser = _Parser()
     parser.feed(text)
     parser.close()

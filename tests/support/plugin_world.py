@@ -66,7 +66,6 @@ class World:
         )
 
     def claim(self, name: str, **more: Any) -> Object:
-        """A claim that the server has and the cache knows."""
         stored = local_servers.put(self.server, apis.CLAIMS, api_objects.claim(name, **more))
         self.cache.on_add(stored, initial=False)
         return stored
@@ -96,7 +95,6 @@ class World:
         return self.api.get(apis.CLAIMS, name, namespace="default")
 
     def see(self, name: str = "c") -> None:
-        """The informer delivers the claim as the server has it."""
         stored = self.stored(name)
         self.cache.on_update({}, stored)
         self.conditions.on_update({}, stored)
@@ -114,7 +112,6 @@ class ExtendedWorld(World):
         self.extended.resolver.on_add(klass, initial=True)
 
     def wanting(self, name: str = "p", amount: int = 1, **more: Any) -> Object:
-        """A pod that asks for the resource."""
         made = api_objects.pod(name, **more)
         made["spec"]["containers"][0]["resources"] = {"limits": {GPU: str(amount)}}
         return self.api.create(apis.PODS, made, namespace="default")
@@ -123,7 +120,6 @@ class ExtendedWorld(World):
         return self.api.list(apis.CLAIMS, namespace="default").items
 
     def deliver(self) -> None:
-        """The informer delivers every claim as the server has it."""
         for claim in self.created():
             self.extended.claims.on_add(claim, initial=False)
             self.cache.on_update({}, claim)

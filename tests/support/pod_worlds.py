@@ -36,7 +36,6 @@ class World:
         """The parts of the kubelet, with a known defect or without."""
 
     def start(self, **driver: Any) -> None:
-        """Start the kubelet, for the first time or again."""
         self.starts += 1
         self.transport = transports.connect(self.cluster.kubeconfig)
         if self.registry:
@@ -158,7 +157,6 @@ class World:
         clocks.wait_until(lambda: self.is_running(name), timeout_s=TIMEOUT_S, why=f"{name} to run")
 
     def journal(self) -> list[Any]:
-        """The records of all kubelets, one after the other."""
         files = sorted(self.folder.glob("preparations-*.jsonl"))
         return [record for file in files for record in journal_reader.read(file).records]
 

@@ -24,7 +24,6 @@ _DOUBLE = struct.Struct("<d")
 
 
 def varint(value: int) -> bytes:
-    """Encode a non-negative integer as a varint."""
     if value < 0x80:
         return bytes((value,))
     parts = bytearray()
@@ -36,22 +35,18 @@ def varint(value: int) -> bytes:
 
 
 def integer(number: int, value: int) -> bytes:
-    """Encode an integer or boolean field."""
     return varint(number << 3 | _VARINT) + varint(int(value) % _UINT64)
 
 
 def real(number: int, value: float) -> bytes:
-    """Encode a `double` field."""
     return varint(number << 3 | _FIXED_64) + _DOUBLE.pack(value)
 
 
 def text(number: int, value: str) -> bytes:
-    """Encode a string field."""
     return data(number, value.encode())
 
 
 def data(number: int, value: bytes) -> bytes:
-    """Encode a field of bytes or of a nested message."""
     return varint(number << 3 | _BYTES) + varint(len(value)) + value
 
 
@@ -64,7 +59,6 @@ _VARINTS = [varint(number) for number in range(1024)]
 
 
 def write(kind: api_types.Type, document: Document) -> bytes:
-    """Return the message of a document of a type."""
     return _encoder(kind)(document)
 
 
@@ -247,7 +241,6 @@ _ENCODERS: dict[api_types.Kind, Encode] = {
 
 
 def encode(document: Document) -> bytes:
-    """Return the envelope of any document of a known kind, including lists."""
     return enveloped(document["apiVersion"], document["kind"], _message(document))
 
 

@@ -31,7 +31,6 @@ def missing(name: str) -> str:
 
 
 def find(name: str) -> pathlib.Path | None:
-    """Return the newest one, or None."""
     return None if missing(name) else binaries.find(name)
 
 
@@ -43,5 +42,4 @@ def versions(name: str) -> list[str]:
 
 
 def go() -> str | None:
-    """Return the tool of Go, from FLAKE_HUNT_GO or PATH."""
     return shutil.which(os.environ.get("FLAKE_HUNT_GO") or "go")

@@ -29,7 +29,6 @@ def plan(*resources: str, namespace: str = "default") -> plans.Plan:
 
 
 def create(path: pathlib.Path, made: plans.Plan) -> directories.RunDirectory:
-    """A run directory with this plan."""
     directory = directories.create(path)
     plans.write(directory.plan, made)
     return directory

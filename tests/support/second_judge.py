@@ -277,7 +277,6 @@ def judging(runs: Sequence[directories.RunDirectory]) -> Iterator[Any]:
 
 
 def counts(runs: Sequence[directories.RunDirectory]) -> list[Count]:
-    """Return what SQL counts in each run."""
     asked = "SELECT run, examined, double_allocations FROM exclusivity"
     with judging(runs) as connection:
         found = {run: Count(*count) for run, *count in connection.execute(asked).fetchall()}

@@ -15,21 +15,16 @@ from harness.serving import servers
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer."""
-
     status: int
     headers: Message
     body: bytes
 
     @property
     def text(self) -> str:
-        """The body as text."""
         return self.body.decode()
 
 
 class Client:
-    """Asks a server."""
-
     def __init__(self, address: str) -> None:
         self.origin = address.rstrip("/")
         self.port = int(self.origin.rpartition(":")[2])
@@ -37,7 +32,6 @@ class Client:
     def ask(
         self, path: str, headers: Mapping[str, str] | None = None, *, method: str = "GET"
     ) -> Answer:
-        """Ask for a path."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, path, headers=dict(headers or {}))
@@ -47,7 +41,6 @@ class Client:
 
 @contextlib.contextmanager
 def serving(reports: pathlib.Path) -> Iterator[Client]:
-    """Serve a folder meanwhile."""
     began, found = threading.Event(), dict[str, Any]()
 
     async def run() -> None:

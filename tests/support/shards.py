@@ -85,7 +85,6 @@ def result(run: campaign_plan.PlannedRun, **changes: Any) -> results.RunResult:
 
 
 def violated(run: campaign_plan.PlannedRun, **changes: Any) -> results.RunResult:
-    """The result of a run with a double allocation."""
     return result(run, verdict=INVALID, double_allocations=1, **changes)
 
 
@@ -98,7 +97,6 @@ def missed(run: campaign_plan.PlannedRun, attempts: int = 3) -> list[results.Run
 
 
 def chosen(number: int | None, plan: sharded_plans.ShardedPlan) -> shard_folders.ChosenShard:
-    """A shard, as `--shard` names it."""
     return shard_folders.ChosenShard(number, plan.shards, "--shard")
 
 

@@ -233,7 +233,6 @@ def made(
     strategy: choices.Strategy,
     observer: observing.Observer | None = None,
 ) -> Run:
-    """Make one run of a program."""
     runtime = scheduler.ControlledRuntime(strategy, observer=observer)
     with concurrency.install(runtime):
         memory = Memory()

@@ -76,7 +76,6 @@ def made(
     sizes: dict[str, int],
     defects: Sequence[str],
 ) -> Run:
-    """Make a run of a world."""
     spec = world_catalogue.sized(world_name, sizes)
     driver, steps = Keyed(keys, stream), collections.defaultdict(list)
 

@@ -32,7 +32,6 @@ CONNECTIONS, PAUSE = threading.local(), threading.Event()
 
 
 def connection():
-    """The connection of this thread."""
     if not hasattr(CONNECTIONS, "own"):
         place = urllib.parse.urlsplit(CLUSTER["server"])
         where = (place.hostname, place.port)
@@ -60,19 +59,16 @@ def call(verb, path, body=None):
 
 
 def results(claim):
-    """The devices that a claim has."""
     allocation = claim.get("status", {}).get("allocation", {})
     return allocation.get("devices", {}).get("results", [])
 
 
 def used_devices():
-    """The devices of all claims."""
     claims = call("GET", f"{DRA}/resourceclaims")["items"]
     return {(row["driver"], row["pool"], row["device"]) for item in claims for row in results(item)}
 
 
 def every_device():
-    """All devices, each with its node."""
     for item in call("GET", f"{DRA}/resourceslices")["items"]:
         spec = item["spec"]
         for device in spec["devices"]:

@@ -1,5 +1,6 @@
 """`flake-hunt scenarios`."""
 
+import functools
 import json
 from typing import Any
 
@@ -9,7 +10,10 @@ from harness.cli import document_schemas
 from harness.scenario import loading
 
 
-def test_all_are_listed_with_what_is_expected(flake_hunt: Any) -> None:
+def test_all_are_listed_with_what_is_expected(
+    flake_hunt: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "load", functools.cache(loading.load))
     code, out, _ = flake_hunt("scenarios", "--output", "json")
     rows = {row["name"]: row for row in json.loads(out)["scenarios"]}
     assert code == 0

@@ -1,5 +1,6 @@
 """The pages of hazards: their front matter, and what it refers to."""
 
+import functools
 import pathlib
 import re
 
@@ -105,7 +106,8 @@ def test_what_was_shown_by_a_scenario_or_script_names_one_that_is_there() -> Non
     assert "answer-lost" in names
 
 
-def test_every_script_shows_a_hazard() -> None:
+def test_every_script_shows_a_hazard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "load", functools.cache(loading.load))
     shown = [name for page in PAGES.values() for name in hazards.scripts(page.hazard)]
     assert sorted(shown) == loading.SHELF.names(loading.CONFIRM)
 
