@@ -330,13 +330,11 @@ class Event:
         return self._set
 
     def set(self) -> None:
-        """Set the flag permanently and wake all waiters."""
         with self._changed:
             self._set = True
             self._changed.notify_all()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until the flag is set; return False on timeout."""
         deadline = None if timeout_s is None else monotonic_s() + timeout_s
         with self._changed:
             while not self._set:
@@ -356,7 +354,6 @@ class Queue(Generic[T]):
         self._closed = False
 
     def put(self, item: T) -> None:
-        """Append an item; ignored once the queue is closed."""
         with self._changed:
             if not self._closed:
                 self._items.append(item)

@@ -330,7 +330,6 @@ class StopEvent:
         return self._is_set
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until a signal has arrived; return False on timeout (None: no limit)."""
         deadline = None if timeout_s is None else clocks.monotonic_ns() + int(timeout_s * 1e9)
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)

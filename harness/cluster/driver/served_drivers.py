@@ -85,14 +85,12 @@ class ServedDriver:
         """Node and uid of the claims that calls are about at this time."""
 
     def prepare(self, claims: Iterable[preparations.ClaimReference], node: str) -> drivers.Prepared:
-        """Prepare the claims of one call; each has its own answer."""
         self.driver.wait_to_prepare()
         return {claim.uid: drivers.answer(self._prepare_one, claim, node) for claim in claims}
 
     def unprepare(
         self, claims: Sequence[preparations.ClaimReference], node: str
     ) -> drivers.Unprepared:
-        """Unprepare the claims of one call; one that is not prepared is a success."""
         self.driver.begin_unprepare(claims, node)
         return {claim.uid: drivers.answer(self._unprepare_one, claim, node) for claim in claims}
 

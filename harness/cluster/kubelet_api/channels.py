@@ -125,7 +125,6 @@ class Channel:
             answers.cancel()
 
     def close(self) -> None:
-        """End all calls and the connection."""
         self._channel.close()
 
 

@@ -54,7 +54,6 @@ def unprepare_answer(
 def prepared(
     answer: Any,
 ) -> dict[str, preparations.Prepared | preparations.PreparationError]:
-    """Return what an answer to `prepare` says of each claim in it, by uid."""
     return {
         uid: _error(entry.error) if entry.error else tuple(map(_read, entry.devices))
         for uid, entry in answer.claims.items()
@@ -62,7 +61,6 @@ def prepared(
 
 
 def unprepared(answer: Any) -> dict[str, preparations.PreparationError | None]:
-    """Return what an answer to `unprepare` says of each claim in it, by uid."""
     return {
         uid: _error(entry.error) if entry.error else None for uid, entry in answer.claims.items()
     }

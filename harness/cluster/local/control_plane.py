@@ -150,7 +150,6 @@ def controller_manager(
 
 
 def _group_controllers(profile: profiles.LocalProfile) -> list[str]:
-    """Return the controller that lets deleted PodGroups go, if there are any."""
     return [GROUP_CONTROLLER] if profile.feature_gates.get("GenericWorkload") else []
 
 
