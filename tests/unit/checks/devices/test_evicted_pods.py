@@ -1,8 +1,6 @@
 """Pods that stay on tainted devices, and pods that are evicted without a reason."""
 
-import math
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -12,7 +10,7 @@ from harness.checks import verdicts
 from harness.checks.devices import device_timelines, tainted_devices
 from harness.checks.observed import pod_lives
 from tests.histories import claim_judging, language
-from tests.support import brute_force, text_tables
+from tests.support import text_tables
 from tests.unit.checks.devices import taint_events
 
 Object = dict[str, Any]
@@ -120,40 +118,3 @@ def test_a_gap_leaves_it_open() -> None:
     found = check.judge(claim_judging.evidence([gap], [check]))
     assert isinstance(found, verdicts.CheckResult)
     assert found.verdict is UNKNOWN
-
-
-def test_drawn_histories_are_judged_as_second_by_second() -> None:
-    """One pod, one device, a taint that comes and goes; time goes on in whole seconds."""
-
-    def compare(seed: int) -> Iterator[bool]:
-        drawn = random.Random(seed)
-        is_tainted = [False]
-        body: list[Any] = [piece(1, CLEAN)]
-        for second in range(4, 60):
-            changes = drawn.random() < 0.06
-            is_tainted.append(is_tainted[-1] != changes)
-            if changes:
-                body.append(piece(second, TAINTED if is_tainted[-1] else CLEAN))
-        bound, deleted = drawn.randint(2, 30), drawn.choice([None, drawn.randint(31, 59)])
-        seconds = drawn.choice([None, 0, 5, math.inf])
-        tolerated = [{**FIVE_S, "tolerationSeconds": seconds}] if seconds is not None else []
-        tolerated = [FOR_EVER] if seconds == math.inf else tolerated
-        body += [claim(2, *tolerated), pod(bound)]
-        body += [pod(deleted, deleted=True)] if deleted else []
-        found = judge(*sorted(body, key=lambda item: item.resource_version), end=59)
-        is_late = _is_late(is_tainted, bound, deleted or 59, seconds or 0)
-        assert (getattr(found, "verdict", UNKNOWN) is INVALID) is is_late
-        yield is_late
-
-    brute_force.agree(compare, True, False, one_in=20)
-
-
-def _is_late(is_tainted: Sequence[bool], bound: int, end: int, seconds: float) -> bool:
-    """The pod was there in a second in which it had to be gone; `is_tainted` begins at second 3."""
-    since = None
-    for second in range(4, end):
-        tainted = is_tainted[second - 3]
-        since = (second if since is None else since) if tainted else None
-        if since is not None and second >= max(since + seconds, bound) + LATE:
-            return True
-    return False
