@@ -105,8 +105,8 @@ INPUTS = {
     "devices of an invalid pool": Bad(asking(of_class("doubles")), UNSCHEDULABLE, FULL),
     "a search of all choices, which would not end": Bad(
         {"devices": {"requests": [of_class("many", count=8), NEVER]}},
-        UNSCHEDULABLE,
-        FULL,
+        ERROR,
+        f"{FAILED}node worker-0: timed out trying to allocate devices",
     ),
     "a capacity that no device has": Bad(
         asking(api_objects.exactly(capacity={"requests": {"memory": "1Gi"}})), UNSCHEDULABLE, FULL
