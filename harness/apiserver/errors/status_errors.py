@@ -45,8 +45,8 @@ def _with_causes(details: dict[str, Any], causes: Sequence[Cause]) -> dict[str, 
 
 def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
     """422: the object is invalid."""
-    about_object = about(resource, name, kind=resource.kind)
-    return unprocessable(f'{resource.kind} "{name}"', causes, about_object)
+    kind = ".".join(filter(None, (resource.kind, resource.group)))
+    return unprocessable(f'{kind} "{name}"', causes, about(resource, name, kind=resource.kind))
 
 
 def unprocessable(
