@@ -116,7 +116,7 @@ def _failing(patch: pytest.MonkeyPatch, *, at: int, error: BaseException) -> lis
 
     patch.setattr(os, "unlink", counting(os.unlink))
     patch.setattr(os, "replace", counting(os.replace))
-    patch.setattr(writing, "open", counting(open), raising=False)
+    patch.setattr(writing, "_put", counting(writing._put))
     return seen
 
 

@@ -13,7 +13,6 @@ import pytest
 from harness import clocks
 from harness.apiserver.registry.strategies import generic
 from harness.client import apis
-from harness.subject.allocation import allocators
 from harness.subject.scheduling import schedulers
 from harness.subject.telemetry import pod_reports
 from tests.support import api_objects, local_servers
@@ -123,7 +122,9 @@ class Cluster:
         self.api = apis.Api(self.server)
         self.scheduler = schedulers.Scheduler(
             self.api,
-            schedulers.SchedulerOptions(binders=2, backoff_initial_s=0.05, backoff_max_s=0.2),
+            schedulers.SchedulerOptions(
+                binders=2, backoff_initial_s=0.05, backoff_max_s=0.2, filter_timeout_s=0.1
+            ),
             reports=pod_reports.PodReports(self.api),
         )
 
@@ -187,7 +188,6 @@ def cluster() -> Iterator[Cluster]:
             patch.setattr(generic.Strategy, name, lambda *_: ())
         patch.setattr(pod_reports, "HOLD_S", 0.0)
         patch.setattr(pod_reports, "WRITES_PER_S", 1000.0)
-        patch.setattr(allocators, "FILTER_TIMEOUT_S", 1.0)
         made = Cluster()
         made.create_all()
         made.scheduler.start()
