@@ -26,7 +26,6 @@ class StatusError(Exception):
         self.code, self.reason, self.message, self.details = code, reason, message, details
 
     def to_status(self) -> dict[str, Any]:
-        """Return the `Status` object."""
         reason = {"reason": self.reason} if self.reason else {}
         details = {} if self.details is None else {"details": self.details}
         about = {"status": "Failure", "message": self.message, **reason, **details}
@@ -60,7 +59,6 @@ def unprocessable(
 
 
 def not_found(resource: resources.ResourceType, name: str) -> StatusError:
-    """404: the object does not exist."""
     message = f'{resource.qualified} "{name}" not found'
     return StatusError(404, "NotFound", message, about(resource, name))
 
