@@ -43,7 +43,6 @@ def _with_causes(details: dict[str, Any], causes: Sequence[Cause]) -> dict[str, 
 
 
 def invalid(resource: resources.ResourceType, name: str, causes: Sequence[Cause]) -> StatusError:
-    """422: the object is invalid."""
     kind = ".".join(filter(None, (resource.kind, resource.group)))
     return unprocessable(f'{kind} "{name}"', causes, about(resource, name, kind=resource.kind))
 
@@ -116,7 +115,6 @@ def unknown_path() -> StatusError:
 
 
 def method_not_allowed() -> StatusError:
-    """405: the resource does not support the verb."""
     message = "the server does not allow this method on the requested resource"
     return StatusError(405, "MethodNotAllowed", message, {})
 
@@ -139,6 +137,5 @@ def too_large(limit: int) -> StatusError:
 
 
 def success(details: dict[str, Any] | None = None, *, code: int | None = None) -> dict[str, Any]:
-    """Return a `Status` object of success."""
     status = {**_STATUS, "status": "Success"} | ({"details": details} if details else {})
     return status | ({"code": code} if code is not None else {})

@@ -33,7 +33,6 @@ def node(children: Tree, *, member: bool) -> Tree | None:
 
 
 def union(one: Tree, other: Tree) -> Tree:
-    """Return the paths that are in either set."""
     result = dict(one)
     for part, theirs in other.items():
         ours = result.get(part)
@@ -51,7 +50,6 @@ def difference(one: Tree, other: Tree) -> Tree:
 
 
 def intersection(one: Tree, other: Tree) -> Tree:
-    """Return the paths that are in both sets."""
     result = {}
     for part in one.keys() & other.keys():
         left = _intersect(one[part], other[part])

@@ -48,7 +48,6 @@ class Comparison:
 
 
 def fields_of(kind: api_types.Type, value: Any) -> Tree:
-    """Return the fields that a document sets."""
     fields = _fields(kind, value)
     return field_sets.LEAF if fields is None else fields
 

@@ -27,7 +27,7 @@ _REQUIREMENT = re.compile(
         !\s*(?P<absent>{_WORD}+)
       | (?P<key>{_WORD}+)(?:
             \s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\)
-          | \s*(?P<how>==?|!=)\s*(?P<value>{_WORD}*)
+          | \s*(?P<how>==?|!=|[<>])\s*(?P<value>{_WORD}*)
         )?
     )\s*(?:,\s*(?=\S)|$)""",
     re.VERBOSE,
@@ -67,8 +67,15 @@ def _label_term(found: re.Match[str]) -> LabelSelector:
             return lambda labels: labels.get(key) in values
         case "notin" | "!=":
             return lambda labels: labels.get(key) not in values
+        case "<" | ">" as how:
+            return functools.partial(_is_beyond, key, int(values.pop()), is_more=how == ">")
     is_wanted = found["absent"] is None
     return lambda labels: (key in labels) is is_wanted
+
+
+def _is_beyond(key: str, bound: int, labels: Labels, *, is_more: bool) -> bool:
+    value = labels.get(key, "")
+    return value.isdigit() and (int(value) > bound if is_more else int(value) < bound)
 
 
 # ------------------------------------------------------------------ fields

@@ -176,7 +176,6 @@ def admin_result(document: Document, old: Document) -> Iterator[Cause]:
 
 
 def results_of(claim: Document) -> list[Document]:
-    """Return the devices of the claim's allocation."""
     allocation = (claim.get("status") or {}).get("allocation") or {}
     return (allocation.get("devices") or {}).get("results") or []
 
