@@ -147,6 +147,7 @@ def main() -> None:
     is_over = threading.Event()
     threading.Thread(target=_end_with_input, args=[is_over], daemon=True).start()
     inject(order, is_over, output)
+    sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # threads of the plug-in may still run
 
