@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pydantic
-import tomli_w
 
 from harness.report.redaction import texts
 from harness.scenario import specs, subject_specs
@@ -24,6 +23,8 @@ def text(scenario: specs.Scenario) -> str:
     Exceptions: programs of Kubernetes are looked for in the usual places, and those of other
     schedulers on PATH.
     """
+    import tomli_w  # machines that only judge lack it: there, issues are about runs
+
     subject = without_binaries(scenario.subject, lambda _: True)
     for index, item in enumerate(subject.schedulers):
         if isinstance(item, subject_specs.CommandScheduler):
