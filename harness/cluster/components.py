@@ -34,7 +34,7 @@ class Component:
         self.name, self._start = name, start
         self._is_restarting = False
         self._stopping = threading.Event()
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         self.process = start()
 
     @property
@@ -54,13 +54,14 @@ class Component:
         Its ports are kept meanwhile. Returns, once it is ready, when it ended. Raises ClusterError
         if it does not come back.
         """
-        end = End.of(lambda: self.end(kill=kill))
-        try:
-            with loopback_ports.kept(ports):
-                self._stopping.wait(down_s)
-                self.start_again()
-        finally:
-            self._is_restarting = False
+        with self._guard:  # a second restart waits for the first
+            end = End.of(lambda: self.end(kill=kill))
+            try:
+                with loopback_ports.kept(ports):
+                    self._stopping.wait(down_s)
+                    self.start_again()
+            finally:
+                self._is_restarting = False
         return end
 
     def end(self, *, kill: bool) -> None:

@@ -67,6 +67,23 @@ def test_after_a_restart_everything_is_as_before(cluster: Cluster, kill: bool) -
     assert [nodes(path) for path in kubeconfigs] == [["after", "before"]] * 2
 
 
+def test_two_restarts_come_one_after_the_other(cluster: Cluster) -> None:
+    ends = []
+
+    def restart() -> None:
+        ends.append(cluster.restart_api_server(kill=True, down_s=0.3))
+
+    both = [threading.Thread(target=restart) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join(TIMEOUT_S)
+    first, second = sorted(ends, key=lambda end: end.dead_ns)
+    assert second.dead_ns - first.dead_ns > 0.3e9, "the first is back before the second begins"
+    assert cluster.exit_report() is None
+    create(cluster, "after")
+
+
 def test_after_a_restart_everyone_may_be_refused_for_a_while(tmp_path: pathlib.Path) -> None:
     """As by a kube-apiserver whose authorizer has not read the roles yet; not at the first
     start.
