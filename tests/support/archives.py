@@ -2,12 +2,9 @@
 
 import pathlib
 import tarfile
-from typing import IO
 
 
-def unpack(archive: pathlib.Path | IO[bytes], folder: pathlib.Path) -> None:
-    """Unpack an archive, a path or an open file."""
-    source = {"name": archive} if isinstance(archive, pathlib.Path) else {"fileobj": archive}
-    with tarfile.open(**source) as opened:
+def unpack(archive: pathlib.Path, folder: pathlib.Path) -> None:
+    with tarfile.open(archive) as opened:
         opened.extraction_filter = getattr(tarfile, "data_filter", None)
         opened.extractall(folder)

@@ -37,3 +37,14 @@ def proxy(shared_proxy: proxies.Proxy) -> Iterator[proxies.Proxy]:
     """The proxy, without faults."""
     yield shared_proxy
     shared_proxy.clear()
+
+
+@pytest.fixture
+def own_proxy(
+    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
+) -> Iterator[proxies.Proxy]:
+    """A proxy of the test's own, in a folder of its own."""
+    settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
+    proxy = proxies.start_proxy(tmp_path, settings)
+    yield proxy
+    proxy.process.kill()

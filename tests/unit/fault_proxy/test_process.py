@@ -7,7 +7,7 @@ import signal
 import socket
 import ssl
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,15 +17,6 @@ from harness.client import apis, kubeconfigs, transports
 from tests.unit.fault_proxy import proxies
 
 Change = Callable[[dict[str, Any]], object]
-
-
-@pytest.fixture
-def own_proxy(folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path) -> Iterator[Any]:
-    """A proxy of the test's own, in a folder of its own."""
-    settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(tmp_path, settings)
-    yield proxy
-    proxy.process.kill()
 
 
 def refused(settings: pathlib.Path) -> tuple[int, str]:

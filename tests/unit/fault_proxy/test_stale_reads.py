@@ -157,18 +157,13 @@ def test_versions_that_are_noted_from_the_start_serve_a_fault_at_once(
 
 
 def test_a_state_that_is_less_old_than_asked_is_said_to_be_so(
-    server: apis.Api, old: Object, folder: pathlib.Path, tmp_path: pathlib.Path
+    own_proxy: proxies.Proxy, server: apis.Api, old: Object
 ) -> None:
-    # A proxy of its own: another one may still keep states of the same name, which are older.
-    settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(tmp_path, settings)
-    try:
-        action = {"type": "stale", "seconds": 1000}
-        name = proxy.add("request", action, match={"verbs": ["get"]})
-        clocks.sleep(AGE_S)
-        change(server)
-        with proxy.api() as api:
-            assert read(api) == old
-        assert proxy.applied(name)[0]["note"].startswith("the oldest state that is kept, ")
-    finally:
-        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
+    """Another proxy may still keep states of the same name, which are older."""
+    action = {"type": "stale", "seconds": 1000}
+    name = own_proxy.add("request", action, match={"verbs": ["get"]})
+    clocks.sleep(AGE_S)
+    change(server)
+    with own_proxy.api() as api:
+        assert read(api) == old
+    assert own_proxy.applied(name)[0]["note"].startswith("the oldest state that is kept, ")
