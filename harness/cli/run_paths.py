@@ -169,12 +169,6 @@ def _has_runs(name: str) -> bool:
         return False
 
 
-def to_pack(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-    """Return run directories as `expanded` does, and campaigns as they are."""
-    both = ([path] if campaign_folders.is_one(path) else expanded([path]) for path in paths)
-    return [path for found in both for path in found]
-
-
 def compared(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     """Return runs, campaigns and folders of runs; of a pack what one side can be."""
     return [_one_side(path) if is_pack(path) else path for path in paths]
@@ -182,13 +176,9 @@ def compared(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 def _one_side(pack: pathlib.Path) -> pathlib.Path:
     found = unpacked(pack)
-    sides = [found.folder / name for name in found.index.campaigns] or found.runs
-    if len(sides) > 1 and not found.index.campaigns:
-        sides = [run.parent for run in found.runs]
-    if len(set(sides)) != 1:
-        raise errors.UsageError(
-            f"expected runs of one scenario or a campaign, but {pack} has others"
-        )
+    sides = found.runs if len(found.runs) == 1 else list({run.parent for run in found.runs})
+    if len(sides) != 1:
+        raise errors.UsageError(f"expected runs of one scenario, but {pack} has others")
     return sides[0]
 
 
