@@ -17,6 +17,11 @@ from harness.report import escaping, page_templates, run_facts
 NAME = "index.html"
 HEADINGS = {purpose.value: purpose.heading for purpose in Purpose if purpose is not Purpose.ASKED}
 """Purposes of runs in the order of the page; each is a part of the table."""
+_OF_CAMPAIGN = (
+    *(campaign_folders.PLAN, campaign_folders.RESULTS, campaign_folders.DOCUMENT),
+    campaign_folders.INDEX,
+)
+"""The files of a campaign that the index is made of, or links to."""
 REASON_MAX = 200
 """Characters of a reason or summary; the run's own page has all."""
 
@@ -24,9 +29,6 @@ REASON_MAX = 200
 class RunRow(NamedTuple):
     """One run in a list."""
 
-    folder: str
-    """Name of the folder that it is in, `scenario` is that of its plan."""
-    name: str
     verdict: str
     """Its verdict, or its state if it has none."""
     look: str
@@ -40,23 +42,11 @@ class RunRow(NamedTuple):
     cluster: str
     reason: str
     link: str
-    campaign: str
-    """Name of its campaign; empty: it is of none."""
-
-    @property
-    def is_expected(self) -> bool | None:
-        return self.expected.startswith("✓") if self.expected else None
-
-    @property
-    def words(self) -> str:
-        texts = (self.folder, self.name, self.scenario, self.subject, self.cluster, self.reason)
-        return "\n".join((*texts, self.verdict))
 
 
 class CampaignRow(NamedTuple):
     """One campaign in a list."""
 
-    name: str
     verdict: str
     """Empty if it is not known."""
     started: str
@@ -91,15 +81,33 @@ def _locked(reports: pathlib.Path) -> Iterator[None]:
         os.close(folder)
 
 
-def page(reports: pathlib.Path) -> str:
-    """Return the index as one self-contained page; the same bytes for the same folder."""
+def page(reports: pathlib.Path, *, served_at: str = "") -> str:
+    """Return the index as one self-contained page; the same bytes for the same folder.
+
+    `served_at`: the address below which a server has the folder. Such a page links to pages alone,
+    and leaves out what is a link itself, which the server does not follow.
+    """
     folder = report_folders.ReportFolder(reports)
-    runs = [run_row(run, link=_link(run.path, "report.html", reports)) for run in folder.runs()]
+
+    def link(path: pathlib.Path, page: str) -> str:
+        return _link(path, page, reports, served_at)
+
+    runs = [
+        _run_row(run, link=link(run.path, "report.html"))
+        for run in folder.runs()
+        if not served_at or _has_no_links(run.path, "plan.json", "verdict.json")
+    ]
     runs.sort(key=lambda row: row.started, reverse=True)
     runs.sort(key=lambda row: list(HEADINGS).index(row.purpose))
     subjects = sorted({run.subject for run in runs if run.subject})
-    found, index = list(folder.campaigns()), campaign_folders.INDEX
-    campaigns = [campaign_row(item, link=_link(item.path, index, reports)) for item in found]
+    found = [
+        campaign
+        for campaign in folder.campaigns()
+        if not served_at or _has_no_links(campaign.path, *_OF_CAMPAIGN)
+    ]
+    campaigns = [
+        _campaign_row(item, link=link(item.path, campaign_folders.INDEX)) for item in found
+    ]
     return (
         page_templates.templates()
         .get_template("reports.html.j2")
@@ -114,6 +122,7 @@ def page(reports: pathlib.Path) -> str:
             verdicts=sorted({run.verdict for run in runs}),
             subjects=subjects,
             numbers={name: number for number, name in enumerate(subjects)},
+            is_served=bool(served_at),
         )
     )
 
@@ -129,13 +138,11 @@ def _rates(
     return campaign_rates.section(zip(started, campaigns, strict=True))
 
 
-def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
+def _run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
     plan, verdict = run.plan, run.verdict
     purpose = plan.purpose if plan else Purpose.SUBJECT
     look, expected = _expected(purpose, plan, verdict.verdict if verdict else None)
     return RunRow(
-        folder=run.path.parent.name,
-        name=run.path.name,
         verdict=verdict.verdict if verdict else run.state,
         look=look,
         purpose=purpose,
@@ -146,7 +153,6 @@ def run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
         cluster=str(plan.cluster_profile.get("name") or plan.cluster) if plan else "",
         reason=_shortened(verdict.reason if verdict else run.problem),
         link=link,
-        campaign=plan.campaign if plan else "",
     )
 
 
@@ -175,11 +181,10 @@ def _asked(hazard: str, verdict: verdicts.Verdict) -> tuple[str, str]:
     return verdicts.Verdict.VALID, f"✓ {hazard}, {shown}"
 
 
-def campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> CampaignRow:
+def _campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> CampaignRow:
     ended = [result.verdict or "ERROR" for result in campaign.results]
     counts = ", ".join(f"{ended.count(name)} {name}" for name in sorted({*ended}))
     return CampaignRow(
-        name=campaign.path.name,
         verdict=campaign.verdict,
         started=_started(campaign.path),
         runs=f"{len(ended)} of {campaign.planned}" if campaign.problem else str(len(ended)),
@@ -202,6 +207,13 @@ def _shortened(text: str) -> str:
     return escaping.shortened(" ".join(text.split()), REASON_MAX)
 
 
-def _link(folder: pathlib.Path, page: str, reports: pathlib.Path) -> str:
-    path = folder / page if (folder / page).is_file() else folder
-    return urllib.parse.quote(os.fsencode(os.path.relpath(path, reports)))
+def _link(folder: pathlib.Path, page: str, reports: pathlib.Path, served_at: str) -> str:
+    is_there = (folder / page).is_file()
+    if served_at and not is_there:
+        return ""
+    path = folder / page if is_there else folder
+    return served_at + urllib.parse.quote(os.fsencode(os.path.relpath(path, reports)))
+
+
+def _has_no_links(folder: pathlib.Path, *names: str) -> bool:
+    return not any((folder / name).is_symlink() for name in names)

@@ -8,7 +8,7 @@ import os
 import pathlib
 import stat
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from aiohttp import web
 
@@ -92,17 +92,6 @@ def _opened(parts: Sequence[str], flags: int, folder: int) -> int:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise MissingError(f"{name!r:.100} cannot be opened ({reason})") from error
-
-
-def address(*names: str) -> str:
-    """Return names as the path of an address: whatever is in them, they stay as many."""
-    return "".join(f"/{urllib.parse.quote(os.fsencode(name), safe='')}" for name in names)
-
-
-def query(parameters: Mapping[str, object], **more: object) -> str:
-    """Return parameters as the end of an address; empty ones are left out."""
-    kept = {name: str(value) for name, value in {**parameters, **more}.items() if value}
-    return f"?{urllib.parse.urlencode(kept, errors='replace')}" if kept else "?"
 
 
 def names(request: web.BaseRequest) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import hdrs, web
 
 from harness import errors
-from harness.serving import live_pages, pages, served_folders, sites
+from harness.serving import live_pages, served_folders, sites
 
 HOST = "127.0.0.1"
 HOSTS = (HOST, "localhost")
@@ -22,7 +22,6 @@ HOSTS = (HOST, "localhost")
 else had resolved to this machine (DNS rebinding) is none of them."""
 _NEAR = ("", "same-origin", "none")
 """Values of Sec-Fetch-Site: an older browser, a page of ours, or the user."""
-_FILES = "/files/"
 _COMMON = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -40,7 +39,8 @@ _FILE_POLICY = (
     "script-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-"""A report is a page with scripts, which may come from anywhere: they can ask for nothing."""
+"""A report is a page with scripts, which may come from anywhere: they can ask for nothing. The
+index needs no script."""
 LINE_MAX = 64 * 2**10
 """Most bytes of an address: names of runs are long, and filters may have several."""
 _END_S = 1.0
@@ -55,8 +55,7 @@ def application(reports: pathlib.Path) -> web.Application:
     live_pages.prepare(app)
     app.add_routes(
         [
-            web.get("/", pages.answer_runs),
-            web.get("/campaigns", pages.answer_campaigns),
+            web.get("/", sites.answer_index),
             web.get("/running", live_pages.answer_running),
             web.get(r"/files/{path:[\s\S]+}", sites.answer_file),
             web.get("/static/{name}", sites.answer_static),
@@ -107,7 +106,8 @@ def _refusal(request: web.Request) -> str:
 
 
 async def _secure(request: web.Request, answer: web.StreamResponse) -> None:
-    is_file = request.rel_url.raw_path.startswith(_FILES)
+    path = request.rel_url.raw_path
+    is_file = path == "/" or path.startswith(sites.FILES)
     answer.headers.update(_COMMON)
     answer.headers["Content-Security-Policy"] = _FILE_POLICY if is_file else _PAGE_POLICY
     answer.headers.popall("Server", None)

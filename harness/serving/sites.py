@@ -1,4 +1,4 @@
-"""The folder that all handlers share, and the answers with pages and files."""
+"""The folder that all handlers share, and the answers with the index, pages and files."""
 
 import asyncio
 import functools
@@ -14,6 +14,7 @@ from harness.report import page_templates, reports_index
 from harness.serving import served_folders
 from harness.serving.live import snapshots
 
+FILES = "/files/"
 FOLDER = web.AppKey("folder", served_folders.ServedFolder)
 
 
@@ -27,9 +28,6 @@ def _templates() -> jinja2.Environment:
     loaders = [jinja2.PackageLoader("harness.serving"), reports.loader]
     own = reports.overlay(loader=jinja2.ChoiceLoader([item for item in loaders if item]))
     own.globals.update(
-        address=served_folders.address,
-        query=served_folders.query,
-        headings=reports_index.HEADINGS,
         milliseconds=snapshots.milliseconds,
         elapsed=snapshots.elapsed,
         verdict_counts=snapshots.verdict_counts,
@@ -37,14 +35,21 @@ def _templates() -> jinja2.Environment:
     return own
 
 
-def render(template: str, **values: Any) -> str:
+def _render(template: str, **values: Any) -> str:
     return _templates().get_template(template).render(**values)
 
 
 def page(template: str, *, status: int = 200, **values: Any) -> web.Response:
-    return web.Response(
-        text=render(template, **values), content_type="text/html", charset="utf-8", status=status
-    )
+    return _html(_render(template, **values), status)
+
+
+def _html(text: str, status: int = 200) -> web.Response:
+    return web.Response(text=text, content_type="text/html", charset="utf-8", status=status)
+
+
+async def answer_index(request: web.Request) -> web.Response:
+    reports = of(request).path
+    return _html(await asyncio.to_thread(reports_index.page, reports, served_at=FILES))
 
 
 def problem(text: str, *, status: int) -> web.Response:
@@ -64,7 +69,7 @@ async def answer_static(request: web.Request) -> web.Response:
     if name not in _STATIC:
         return problem("there is no such file", status=404)
     template, kind = _STATIC[name]
-    return web.Response(text=render(template), content_type=kind, charset="utf-8")
+    return web.Response(text=_render(template), content_type=kind, charset="utf-8")
 
 
 _PIECE = 256 * 2**10

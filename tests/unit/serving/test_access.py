@@ -4,7 +4,7 @@ import pytest
 
 from tests.support import cases, served_reports
 
-PAGES = ("/", "/campaigns", "/running", "/nothing")
+PAGES = ("/running", "/nothing", "/static/nothing")
 REPORT = "/files/pods/20260101T000000Z-good/report.html"
 OPENED = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
@@ -60,8 +60,9 @@ def test_every_page_has_its_headers(client: served_reports.Client) -> None:
         assert found["Cache-Control"] == "no-store"
 
 
-def test_files_are_in_a_sandbox(client: served_reports.Client) -> None:
-    answer = client.ask(REPORT)
+@pytest.mark.parametrize("path", ["/", REPORT])
+def test_files_and_their_index_are_in_a_sandbox(path: str, client: served_reports.Client) -> None:
+    answer = client.ask(path)
     assert answer.status == 200
     policy = answer.headers["Content-Security-Policy"]
     assert policy.startswith("sandbox allow-scripts allow-downloads; default-src 'none'")

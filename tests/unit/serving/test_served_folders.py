@@ -61,15 +61,6 @@ def test_runs_behind_links_are_none(name: str, reports: pathlib.Path) -> None:
         folder.run("pods", place)
 
 
-def test_names_come_back_from_their_addresses() -> None:
-    class Request:
-        def __init__(self, path: str) -> None:
-            self.rel_url = type("Url", (), {"raw_path": path})
-
-    names = ["a/b", "..", "%2f", "\n\u202e", "\udcff", "x y?#&"]
-    assert served_folders.names(Request(served_folders.address(*names))) == names
-
-
 def test_what_is_no_folder_is_one_error(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
