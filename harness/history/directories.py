@@ -19,7 +19,7 @@ logs/<process>.log          output of the processes
 kubelet/                    checkpoints of the nodes; they change during the run
 manifest.json               the files above with their sizes and digests; the run writes it last
 ---- above: written before judging and never changed; below: written by judging ----
-verdict.json  report.html  junit.xml  summary.md  trace.json (of a large run: trace.json.gz)
+verdict.json  report.html  junit.xml  trace.json (of a large run: trace.json.gz)
 ```
 
 When a run has ended, journals and audit logs of 16 KiB or more are compressed (`….jsonl.zst`,
@@ -109,8 +109,6 @@ class RunDirectory:
     """The report for people."""
     junit = _File("junit.xml")
     """The verdict for CI systems."""
-    summary = _File("summary.md")
-    """The verdict in Markdown, for a pull request."""
     trace = _File("trace.json")
     """The timeline for ui.perfetto.dev."""
     compressed_trace = _File("trace.json.gz")
@@ -164,7 +162,7 @@ class RunDirectory:
         """Return the files that are rendered from the verdict; of the trace the form there is."""
         forms = (self.trace, self.compressed_trace)
         traces = [path for path in forms if os.path.lexists(path)] or [self.trace]
-        return [self.report, self.junit, self.summary, *traces]
+        return [self.report, self.junit, *traces]
 
 
 def create(path: pathlib.Path) -> RunDirectory:

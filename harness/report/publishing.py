@@ -21,7 +21,6 @@ from harness.report import (
     charts,
     evidence,
     junit,
-    markdown_summaries,
     page_templates,
     run_facts,
     traces,
@@ -29,7 +28,7 @@ from harness.report import (
 
 
 def publish(examination: judging.Examination) -> None:
-    """Write verdict.json, report.html, junit.xml, summary.md and trace.json.
+    """Write verdict.json, report.html, junit.xml and trace.json.
 
     Raises StorageError if the disk is full or broken, and UnwritableError if the folder is
     read-only; a read-only folder stays unchanged.
@@ -63,7 +62,7 @@ def _replace_verdict(
 
 
 def write(examination: judging.Examination) -> None:
-    """Write report.html, junit.xml, summary.md and trace.json, each atomically.
+    """Write report.html, junit.xml and trace.json, each atomically.
 
     Raises StorageError or UnwritableError if the directory cannot be written.
     """
@@ -77,8 +76,6 @@ def write(examination: judging.Examination) -> None:
     facts = run_facts.collect(source.history)
     properties = junit.properties_of(source.judgement, facts)
     writing.replace(directory.junit, junit.render(source.judgement, properties).encode())
-    text = markdown_summaries.render(source.judgement, facts)
-    writing.replace(directory.summary, text.encode())
     writing.replace(path, trace)
     if os.path.lexists(other):
         with writing.explained(other):

@@ -23,7 +23,6 @@ _ABOUT = {
     "manifest.json": "the files of the run with their digests",
     "verdict.json": "the verdict for programs",
     "junit.xml": "the verdict for CI systems",
-    "summary.md": "the verdict for a pull request",
     "trace.json": "timeline for ui.perfetto.dev",
     "trace.json.gz": "timeline for ui.perfetto.dev",
 }
@@ -128,7 +127,7 @@ def links(directory: directories.RunDirectory) -> Iterator[Link]:
     written = [path for path in evidence if os.path.lexists(path)]
     logs = [path for path in directory.logs.glob("*") if os.path.isfile(path)]  # noqa: PTH113 - never raises
     written += [*directory.journals(), *directory.audit_logs(), *logs]
-    for path in [directory.verdict, directory.junit, directory.summary, *sorted(written)]:
+    for path in [directory.verdict, directory.junit, *sorted(written)]:
         yield link(path.relative_to(directory.path).as_posix())
 
 

@@ -20,7 +20,7 @@ NOT_JUDGED = {
     "kubelet/checkpoints/worker-0.json": b"{}\n",
 }
 """Files of a run that the recorded ones were stripped of."""
-RENDERED = ("verdict.json", "report.html", "junit.xml", "summary.md", "trace.json")
+RENDERED = ("verdict.json", "report.html", "junit.xml", "trace.json")
 """Files that judging writes again."""
 VALID = specimens.Specimen(
     "VALID", verdicts.Verdict.VALID, RECORDED["recorded/VALID-pod-churn"].files | NOT_JUDGED

@@ -64,9 +64,6 @@ def test_the_files_of_a_report(directory: directories.RunDirectory) -> None:
     assert page.unbalanced == []
     assert MARKUP in page.text
     assert OBEYED.findall(text) == []
-    summary = directory.summary.read_text(encoding="utf-8")
-    assert OBEYED.findall(summary) == []
-    assert re.search(r"(?<!\\)[<`]|@|://", summary) is None
     suite = ET.parse(directory.junit).getroot()
     assert "onerror=alert(1)" in str(suite.get("name"))
     trace = directory.trace.read_bytes()

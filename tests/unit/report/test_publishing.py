@@ -133,7 +133,7 @@ def test_at_no_moment_a_page_contradicts_the_verdict(
     error: BaseException,
 ) -> None:
     moments = _moments(directory, monkeypatch)
-    assert moments == 14  # four pages removed, five files written and renamed
+    assert moments == 11  # three pages removed, four files written and renamed
     for at in range(moments):
         copied = shutil.copytree(directory.path, directory.path.with_name(f"copy-{at}"))
         again = directories.RunDirectory(copied)
