@@ -75,7 +75,10 @@ OPTIONS = {
     "init --force": "use `flake-hunt init FOLDER`: it copies beside other files, and overwrites none",
     "init --only": "use `flake-hunt init FOLDER NAME...`",
     "import --name": "use `--into FOLDER`, whose name is that of the scenario",
-    "import --context": "use `--kubeconfig FILE` with a file whose current context it is",
+    **{
+        f"import {name}": "use `kubectl get resourceslices,deviceclasses,nodes -o json > FILE`, and import the file"
+        for name in ("--kubeconfig", "--namespace", "-n", "--context")
+    },
     "doctor --for": "use `flake-hunt doctor PROVIDER`",
     "reproduce --repeat": "use `--minutes N`, which limits the search",
     "reproduce --confirm": "use `flake-hunt hunt FOLDER/scenario.toml --repeat N` to measure the rate again",

@@ -1,4 +1,4 @@
-"""Imports a cluster or files as the folder of a scenario: the entry of this package."""
+"""Imports files as the folder of a scenario: the entry of this package."""
 
 import dataclasses
 import pathlib
@@ -48,7 +48,7 @@ def write(found: materials.Materials, folder: pathlib.Path, *, redacted: bool = 
     if not any(obj["spec"].get("devices") for obj in found.slices):
         raise errors.UsageError(
             "expected ResourceSlices with devices, got none: name files that have some (`kubectl get resourceslices "
-            "-o yaml`), or a cluster whose drivers publish some"
+            "-o yaml`)"
         )
     with folders.drafted(folder) as draft:
         files = _files(found, _name(folder), redacted=redacted)

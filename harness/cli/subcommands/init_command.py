@@ -36,19 +36,8 @@ def import_(
     output: pathlib.Path = options.of(
         "Folder to write; it must be new.", "-o", "--into", metavar="FOLDER", default=...
     ),
-    files: list[pathlib.Path] | None = options.argument(
-        "Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them, instead of a cluster.",
-        "FILES",
-        default=None,
-    ),
-    kubeconfig: pathlib.Path | None = options.of(
-        "Cluster to read (default: KUBECONFIG, then ~/.kube/config)."
-    ),
-    namespace: str = options.of(
-        "Import the claims and workloads of this namespace, too, and only its templates.",
-        "--namespace",
-        "-n",
-        default="",
+    files: list[pathlib.Path] = options.argument(
+        "Files of objects in YAML or JSON, as `kubectl get … -o yaml` prints them.", "FILES"
     ),
     redact: bool = options.flag(
         "Replace names, identifiers in attributes, and the values of opaque parameters.", "--redact"
@@ -56,24 +45,18 @@ def import_(
 ) -> int:
     """Write a scenario of your own devices and workloads, which `flake-hunt run` takes at once.
 
-    It has the ResourceSlices, DeviceClasses, nodes and ResourceClaimTemplates of a cluster, which
-    is only read, or of files; with --namespace also workloads. Commands, variables, volumes and
-    accounts of containers, and every Secret, stay behind; what else does is told.
+        kubectl get resourceslices,deviceclasses,nodes,resourceclaimtemplates -A -o json > mine.json
+
+        flake-hunt import mine.json -o my-cluster
+
+    It has the ResourceSlices, DeviceClasses, nodes, ResourceClaimTemplates, claims and workloads of
+    the files. Commands, variables, volumes and accounts of containers, and every Secret, stay
+    behind; what else does is told.
     """
-    from harness.client import kubeconfig_files
-    from harness.importing import cluster_reading, folders, imports
+    from harness.importing import folders, imports
 
     folders.require_free(output)
-    if files and (kubeconfig or namespace):
-        raise errors.UsageError(
-            "expected either files or a cluster, got both: leave the files or --kubeconfig and --namespace out"
-        )
-    if files:
-        found = imports.from_files(files)
-    else:
-        paths = [kubeconfig] if kubeconfig else kubeconfig_files.default_paths()
-        found = cluster_reading.read(paths, namespace=namespace)
-    imported = imports.write(found, output, redacted=redact)
+    imported = imports.write(imports.from_files(files), output, redacted=redact)
     print(*imported.files, *imported.notes, sep="\n")
     print(f"flake-hunt run {imported.files[0]}")
     return 0

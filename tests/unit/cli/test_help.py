@@ -15,7 +15,6 @@ RIDDLES = re.compile(
     "so many|so often|so long|one more gets|nobody|somebody|anew|whoever", re.IGNORECASE
 )
 SHORT = {
-    "-n": "--namespace",
     "-o": "--into",
     "-q": "--quiet",
     "-v": "--verbose",
