@@ -3,11 +3,20 @@
     .venv/bin/python tools/finding_pictures.py
 
 A test compares. Each actor has a lane, and time goes down. The colours suit light and dark pages.
+A line of its `steps` is one of
+
+    user -> API server: claim-1, pod-1            a request, or an event, that arrives
+    API server -x scheduler: the answer           one that never arrives
+    scheduler -1> API server: claim-1 gets dev-1  one that is under way, until the line `1 arrives`
+    scheduler: takes claim-1 out of flight        what a program does by itself
+    therefore: dev-1 is in claim-1 and claim-2    the effect, last of all
 """
 
 import argparse
+import dataclasses
 import html
 import pathlib
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -23,6 +32,17 @@ _LAYERS = ("path", "rect", "text")
 _TEXT_MAX = 46
 """Characters of a line of text."""
 
+ACTORS = (
+    *("claim controller", "scheduler", "API server", "next scheduler", "second scheduler"),
+    *("kubelet", "other client", "user"),
+)
+"""From left to right in a picture."""
+EFFECT = "therefore"
+LOST = "x"
+_MESSAGE = re.compile(r"(?P<sender>[^:]+?) -(?P<how>\d?>|x) (?P<receiver>[^:]+): (?P<text>.+)")
+_ARRIVAL = re.compile(r"(?P<number>\d) arrives")
+_NOTE = re.compile(r"(?P<sender>[^:]+): (?P<text>.+)")
+
 _STYLE = """
 :root{--paper:#fff;--ink:#1f2328;--grey:#6e7781;--lane:#d0d7de;--box:#eef2f6;--bad:#cf222e;--late:#9a6700}
 @media(prefers-color-scheme:dark){:root{--paper:#161b22;--ink:#e6edf3;--grey:#9198a1;--lane:#3d444d;
@@ -37,15 +57,57 @@ stroke:none;font-weight:600}.p{fill:var(--paper);stroke:var(--lane)}.ta{fill:var
 """
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a hazard."""
+
+    number: int
+    """From 1; an arrival has that of what arrives."""
+    text: str = ""
+    sender: str = ""
+    """An actor, or EFFECT; empty: it is an arrival."""
+    receiver: str = ""
+    """Empty: it is no message."""
+    how: str = ""
+    """LOST, or the digit under which a message is under way, or arrives."""
+
+
+def parsed(lines: Sequence[str]) -> Iterator[Step]:
+    """Yield the steps. Raises ValueError for a line that is none."""
+    number, under_way = 0, dict[str, int]()
+    for line in lines:
+        if found := _ARRIVAL.fullmatch(line):
+            if (sent := under_way.pop(found["number"], None)) is None:
+                raise ValueError(f"expected a step that sends it before {line!r}")
+            yield Step(sent, how=found["number"])
+            continue
+        number += 1
+        step = _step(number, line)
+        if step.how.isdigit():
+            under_way[step.how] = number
+        yield step
+
+
+def _step(number: int, line: str) -> Step:
+    found = _MESSAGE.fullmatch(line) or _NOTE.fullmatch(line)
+    if found is None:
+        raise ValueError(f"expected a step such as `user -> API server: pod-1`, got {line!r}")
+    values = found.groupdict("")
+    actors = {values["sender"], values.get("receiver", "")} - {""}
+    if unknown := actors - {*ACTORS, EFFECT}:
+        raise ValueError(f"expected one of {', '.join(ACTORS)}, got {unknown.pop()!r} in {line!r}")
+    return Step(number, **values | {"how": values.get("how", "").rstrip(">")})
+
+
 class Picture:
     """The lanes of a finding, and its steps from top to bottom."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self._steps = list(hazards.parsed(lines))
+        self._steps = list(parsed(lines))
         named = {name for step in self._steps for name in (step.sender, step.receiver)}
-        self._actors = [name for name in hazards.ACTORS if name in named]
+        self._actors = [name for name in ACTORS if name in named]
         self._y = float(HEAD)
-        self._under_way: dict[str, tuple[hazards.Step, float]] = {}
+        self._under_way: dict[str, tuple[Step, float]] = {}
         """Keyed by the digit of a step: the step, and how far down it starts."""
 
     def svg(self, title: str) -> str:
@@ -74,9 +136,9 @@ class Picture:
             yield f'<path class="l" d="M{x:g} 32V{height - 8:g}"/>'
             yield f'<text class="h" x="{x:g}" y="22">{actor}</text>'
 
-    def _drawn(self, step: hazards.Step) -> Iterator[str]:
+    def _drawn(self, step: Step) -> Iterator[str]:
         """Yield the shapes of a step, and move down by its height."""
-        if step.sender == hazards.EFFECT:
+        if step.sender == EFFECT:
             yield from self._effect(step.text)
         elif not step.sender:
             yield from self._arrival(step)
@@ -85,10 +147,10 @@ class Picture:
             lines = _wrapped(step.text)
             yield from self._message(step, lines) if step.receiver else self._note(step, lines)
 
-    def _numbered(self, step: hazards.Step, kind: str, y: float) -> str:
+    def _numbered(self, step: Step, kind: str, y: float) -> str:
         return f'<text class="{kind}" x="16" y="{y:g}">{step.number}</text>'
 
-    def _note(self, step: hazards.Step, lines: Sequence[str]) -> Iterator[str]:
+    def _note(self, step: Step, lines: Sequence[str]) -> Iterator[str]:
         width = max(map(len, lines)) * _CHARACTER + 18
         x = self._inside(self._x(step.sender), width)
         height = len(lines) * _LINE + 8
@@ -99,12 +161,12 @@ class Picture:
         yield from self._texts(lines, x, self._y, "i")
         self._y += height + _GAP - 6
 
-    def _message(self, step: hazards.Step, lines: Sequence[str]) -> Iterator[str]:
+    def _message(self, step: Step, lines: Sequence[str]) -> Iterator[str]:
         start, end = self._x(step.sender), self._x(step.receiver)
         width = max(map(len, lines)) * _CHARACTER
         yield from self._texts(lines, self._inside((start + end) / 2, width), self._y, "")
         y = self._y + len(lines) * _LINE + 4
-        if step.how == hazards.LOST:
+        if step.how == LOST:
             yield from _lost(start, end, y)
         elif step.how:
             self._under_way[step.how] = (step, y)
@@ -112,7 +174,7 @@ class Picture:
             yield f'<path class="a" d="M{start:g} {y:g}H{end:g}"/>{_head(start, end, y, "ta")}'
         self._y = y + _GAP
 
-    def _arrival(self, step: hazards.Step) -> Iterator[str]:
+    def _arrival(self, step: Step) -> Iterator[str]:
         sent, top = self._under_way.pop(step.how)
         start, end = self._x(sent.sender), self._x(sent.receiver)
         y = self._y + 4

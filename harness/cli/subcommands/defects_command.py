@@ -154,7 +154,7 @@ def _page(page: "hazards.Page") -> str:
         ("remedy", known.remedy or "none"),
         *(("defect", name) for name in known.defects),
     ]
-    steps = [f"  {line}" for line in hazards.numbered(known.steps)]
+    steps = [f"  {line}" for line in known.steps]
     return "\n".join([known.id, *(_line(*item) for item in told), "", *steps, "", page.text])
 
 

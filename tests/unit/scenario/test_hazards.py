@@ -13,7 +13,7 @@ from harness.run.defects import known_defects
 from harness.scenario import hazards, loading
 from harness.scenario.toml_files import documents
 from harness.subject import remedies
-from tools import findings_index
+from tools import finding_pictures, findings_index
 
 NAME = "H99-new"
 FRONT_MATTER = """---
@@ -92,8 +92,8 @@ def test_every_page_is_whole(name: str) -> None:
         assert 0 <= trial.shown <= trial.runs
         assert re.fullmatch(r"kube-[a-z-]+ \d+\.\d+\.\d+", trial.program)
         assert trial.server == "embedded" or trial.server.startswith("kube-apiserver 1.")
-    steps = list(hazards.parsed(hazard.steps))
-    ends = [step.sender == hazards.EFFECT for step in steps]
+    steps = list(finding_pictures.parsed(hazard.steps))
+    ends = [step.sender == finding_pictures.EFFECT for step in steps]
     assert ends == [number == len(steps) for number in range(1, len(steps) + 1)]
     sent = [step.number for step in steps if step.how.isdigit() and step.sender]
     assert sorted(sent) == sorted(step.number for step in steps if not step.sender)
@@ -112,25 +112,6 @@ def test_every_script_shows_a_hazard(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(shown) == loading.SHELF.names(loading.CONFIRM)
 
 
-def test_steps_as_sentences() -> None:
-    lines = [
-        "user -> API server: pod-1: with claim-1",
-        "API server -1> scheduler: an event",
-        "scheduler -x API server: a request",
-        "scheduler: waits",
-        "1 arrives",
-        "therefore: nothing",
-    ]
-    assert list(hazards.numbered(lines)) == [
-        "1.  user to API server: pod-1: with claim-1",
-        "2.  API server to scheduler, under way: an event",
-        "3.  scheduler to API server, lost: a request",
-        "4.  scheduler: waits",
-        "    step 2 arrives",
-        "5.  therefore: nothing",
-    ]
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -141,8 +122,8 @@ def test_steps_as_sentences() -> None:
     ],
 )
 def test_steps_that_are_none(line: str, message: str) -> None:
-    with pytest.raises(errors.ScenarioError, match=message):
-        list(hazards.parsed([line]))
+    with pytest.raises(ValueError, match=message):
+        list(finding_pictures.parsed([line]))
 
 
 def test_programs_that_did_it_are_named_once_with_their_releases_in_order() -> None:
