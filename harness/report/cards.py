@@ -54,7 +54,7 @@ def sections_of(source: evidence.Evidence) -> Iterator[Section]:
         cards = []
         for number, violation in enumerate(check.violations, start=1):
             if isinstance(violation, verdicts.DoubleAllocation):
-                cards.append(_card(f"double-{number}", next(races), logs))
+                cards.append(_card(number, next(races), logs))
             else:
                 cards.append(Card(f"{check.check}-{number}", violation))
         if cards:
@@ -68,12 +68,11 @@ def _races(source: evidence.Evidence) -> Iterator[race_events.Race]:
     writes.read(source.history)
     sent = watches.sent_to(source.reads, replayed)
     watched = watches.Watches(source.received, sent)
-    for index, (violation, steps) in enumerate(zip(doubles, source.steps, strict=True)):
-        is_replayed = index < replays.REPLAYS_MAX
-        yield race_events.Race(source, violation, steps, writes, watched, is_replayed)
+    for violation, steps in zip(doubles, source.steps, strict=True):
+        yield race_events.Race(source, violation, steps, writes, watched)
 
 
-def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Card:
+def _card(number: int, race: race_events.Race, logs: log_causes.LogCauses) -> Card:
     """Return the card of a double allocation: a commit has one time in all of its parts."""
     source, times = race.source, race_events.commit_times(race)
     violation = race_events.at_commits(race.violation, times)
@@ -86,14 +85,14 @@ def _card(anchor: str, race: race_events.Race, logs: log_causes.LogCauses) -> Ca
         "" if has_steps else log_causes.by_reads(violation, source.reads),
     )
     return Card(
-        anchor,
+        f"double-{number}",
         violation,
         strip,
         [
             item._replace(ts_ns=times.get(item.resource_version, item.ts_ns))
             for item in race.writes.of(violation)
         ],
-        replays.replay(race, zero_ns=strip.zero_ns) if race.is_replayed else None,
+        replays.replay(race, zero_ns=strip.zero_ns) if number <= replays.REPLAYS_MAX else None,
         "\n".join(texts.of_double_allocation(log)) if log else "",
         " ".join(filter(None, reasons)) or strip.why,
     )

@@ -80,7 +80,8 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     worlds: list[str]
     """Worlds of `flake-hunt explore` in which the correct subject fails by it."""
     steps: list[str]
-    """Its steps in order, one a line, as `tools/finding_pictures.py` draws them; empty: nothing happens."""
+    """Its steps in order, one a line, as `tools/finding_pictures.py` draws them; none: nothing
+    happens."""
     parts: list[Part]
     """The programs whose code has it."""
     since_release: Since | None

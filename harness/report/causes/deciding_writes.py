@@ -3,8 +3,6 @@
 They are read from the observations in one pass for all violations of a page.
 """
 
-import array
-import bisect
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -63,8 +61,6 @@ def _values(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, escaping.shortened(msgspec.json.encode(value).decode(), VALUE_MAX)
 
 
-_OF_CLAIM = b'{"record":"observation","resource":"resourceclaims",'
-"""How the recorder begins the line of an observation of a claim."""
 BYTES_MAX = 256 * 2**20
 """Largest file of observations that is read once more for its writes."""
 CLAIM, POD = "ResourceClaim", "Pod"
@@ -101,15 +97,6 @@ class Version(NamedTuple):
         return places.value(self.object, place) or ""
 
 
-class _Place(msgspec.Struct, frozen=True, tag_field="record", tag="observation", gc=False):
-    """An observation without its object."""
-
-    resource: str
-    type: str
-    resource_version: records.Int62
-    ts_ns: records.Int62
-
-
 _Key = tuple[str, str, str]
 """Resource, namespace, name."""
 
@@ -120,7 +107,6 @@ class DecidingWrites:
     def __init__(self, found: Sequence[verdicts.Violation]) -> None:
         self._keys = {key for violation in found for key in _keys(violation)}
         self._versions: dict[_Key, list[Version]] = {}
-        self._seen_ns, self._newest = array.array("q"), array.array("q")
 
     def read(self, history: histories.History) -> None:
         """Read the versions; nothing if the observations are too large to be read again."""
@@ -128,19 +114,8 @@ class DecidingWrites:
         if not self._keys or not path.is_file() or path.stat().st_size > BYTES_MAX:
             return
         for item in history.observations(_decoder(self._keys)) or ():
-            if not isinstance(item, records.Observation | _Place) or item.type == "FINAL":
-                continue
-            if item.resource == _CLAIMS:
-                newest = self._newest[-1] if self._newest else 0
-                self._newest.append(max(newest, item.resource_version))
-                self._seen_ns.append(item.ts_ns)
-            if isinstance(item, records.Observation):
+            if isinstance(item, records.Observation) and item.type != "FINAL":
                 self._add(item)
-
-    def newest(self, ts_ns: int) -> int:
-        """Return the newest version of any claim that the recorder had seen; 0: none."""
-        count = bisect.bisect_right(self._seen_ns, ts_ns)
-        return self._newest[count - 1] if count else 0
 
     def versions(self, kind: str, namespace: str, name: str) -> Sequence[Version]:
         return self._versions.get((_RESOURCES[kind], namespace, name), ())
@@ -199,18 +174,13 @@ def _is_bound(version: Version) -> bool:
     return bool(version.part("spec.nodeName"))
 
 
-_decode_place = msgspec.json.Decoder(_Place).decode
-
-
 def _decoder(keys: Iterable[_Key]) -> journal_reader.DecodeLines:
-    """Return a decoder that skips lines without any of the names; of claims, their objects."""
+    """Return a decoder that skips lines without any of the names."""
     names = sorted({name for _, _, name in keys})
     quoted = "|".join(re.escape(msgspec.json.encode(name).decode()) for name in names)
     pattern = re.compile(f'"record":"(?:header|trailer)"|"name": ?(?:{quoted})'.encode())
 
     def decode(line: bytes) -> Any:
-        if pattern.search(line):
-            return journal_reader.decode_record(line)
-        return _decode_place(line) if line.startswith(_OF_CLAIM) else None
+        return journal_reader.decode_record(line) if pattern.search(line) else None
 
     return lambda lines: map(decode, lines)

@@ -12,10 +12,11 @@ import msgspec
 
 from harness.checks import plan_facts, verdicts
 from harness.history import records
+from harness.manifests import places
 from harness.model.fault_effects import Effect
 from harness.report import evidence
 from harness.report.causes import deciding_writes, explaining, step_sentences
-from harness.report.replay import race_states, watches
+from harness.report.replay import watches
 
 Fact = tuple[str, ...]
 """Its kind, and of what it is."""
@@ -55,7 +56,6 @@ class Race(NamedTuple):
     steps: Sequence[records.Step]
     writes: deciding_writes.DecidingWrites
     watches: watches.Watches
-    is_replayed: bool
 
     @property
     def claims(self) -> Iterator[tuple[verdicts.Holder, str]]:
@@ -71,6 +71,75 @@ def events(race: Race) -> list[Event]:
     found = [*_placed(race), *_steps(race), *_arrivals(race)]
     found += [*_faults(race), *_processes(race), *_thread_holds(race)]
     return sorted(found, key=lambda event: (event.ts_ns, event.order))
+
+
+# --------------------------------------------------------------------------- versions of claims
+
+_DEVICE = ("driver", "pool", "device")
+_PODS_MAX = 3
+"""Pods of a claim that are named."""
+
+
+class Stored(NamedTuple):
+    """A version of a claim, as the API server stores it."""
+
+    version: int
+    devices: tuple[str, ...]
+    """`driver/pool/device`; none once it is deleted."""
+    pods: tuple[str, ...]
+    """Names of those that it is reserved for."""
+    is_ending: bool
+    """Its deletion was asked for."""
+    is_gone: bool
+
+    def words(self, device: str) -> str:
+        if self.is_gone:
+            return f"version {self.version}: deleted"
+        held = "the device" if device in self.devices else "another device"
+        reserved = f", for {', '.join(self.pods)}" if self.pods else ""
+        ending = ", being deleted" * self.is_ending
+        return f"version {self.version}: {held if self.devices else 'no device'}{reserved}{ending}"
+
+
+def _stored(version: deciding_writes.Version) -> Stored:
+    """Return what a version of a claim says; parts that are not of the API are left out."""
+    obj = version.object
+    results = places.tables(obj, "status.allocation.devices.results[]")
+    reserved = itertools.islice(places.each(obj, "status.reservedFor[].name"), _PODS_MAX)
+    return Stored(
+        version=version.resource_version,
+        devices=tuple(
+            "/".join(str(item.get(key)) for key in _DEVICE)
+            for item in results
+            if not version.is_gone
+        ),
+        pods=tuple(map(str, reserved)),
+        is_ending=bool(places.value(obj, "metadata.deletionTimestamp")),
+        is_gone=version.is_gone,
+    )
+
+
+def _differing(before: Stored | None, after: Stored, device: str) -> Iterator[str]:
+    """Yield what a version of a claim says that the one before did not, each as a predicate."""
+    if after.is_gone:
+        yield "is deleted"
+        return
+    if before is None:
+        yield "is created"
+        before = after._replace(devices=(), pods=(), is_ending=False)
+    had, has = before.devices, after.devices
+    if (device in has) != (device in had):
+        yield "gets the device" if device in has else "gives the device back"
+    elif had != has:
+        yield "gets another device" if has else "gives another device back"
+    if after.is_ending and not before.is_ending:
+        yield "is to be deleted"
+    if added := [name for name in after.pods if name not in before.pods]:
+        yield f"is reserved for {', '.join(added)}"
+    if left := [name for name in before.pods if name not in after.pods]:
+        yield f"is no longer reserved for {', '.join(left)}"
+    if before.finalizers != after.finalizers:
+        yield "has other finalizers"
 
 
 # ------------------------------------------------------------------------------------ commits
@@ -90,10 +159,10 @@ def _commits(race: Race) -> Iterator[tuple[int, Event]]:
 def _of_claim(race: Race, holder: verdicts.Holder, letter: str) -> Iterator[tuple[int, Event]]:
     device, before = race.violation.device, None
     for version in race.writes.versions_of_claim(holder):
-        now = race_states.stored(version)
+        now = _stored(version)
         if before is not None and now.version <= before.version:
             continue  # listed again
-        said = list(race_states.differing(before, now, device)) or ["changes in another way"]
+        said = list(_differing(before, now, device)) or ["changes in another way"]
         held = before is not None and device in before.devices
         rank = 2 if held == (device in now.devices) else 0
         text = f"claim {letter} {' and '.join(said)}"

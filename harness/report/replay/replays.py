@@ -1,10 +1,10 @@
 """The replay of a double allocation: its moments in order, through which the page steps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from harness.report import escaping
-from harness.report.replay import race_events, race_states
+from harness.report.replay import race_events
 
 MOMENTS_MAX = 28
 """Moments of one race; those that decide least are left out."""
@@ -107,27 +107,25 @@ def _moments(
 
 def _parts(race: race_events.Race, facts: _Facts, ts_ns: int) -> Iterator[Part]:
     device = race.violation.device
-    stored: dict[str, race_states.Stored] = {
+    stored: dict[str, race_events.Stored] = {
         fact[1]: value for fact, value in facts.items() if fact[0] == race_events.STORED
     }
     for letter in "AB":
         words = stored[letter].words(device) if letter in stored else "not there"
         yield Part(f"claim {letter}, as stored", words)
     held = [letter for letter, known in sorted(stored.items()) if device in known.devices]
-    yield Part(_HELD, race_states.claims(held) or "no claim", "no" if len(held) > 1 else "")
+    yield Part(_HELD, _claims(held) or "no claim", "no" if len(held) > 1 else "")
     if _has_books(race):
         planned = _true(facts, race_events.PLANNED)
         booked = [process for (process,) in _true(facts, race_events.BOOKED)]
         are_several = len({process for process, _ in planned} | {*booked}) > 1
         names = f": {', '.join(booked)}" * are_several
-        yield Part("planned, in flight", race_states.by_process(planned) or "no claim")
+        yield Part("planned, in flight", _by_process(planned) or "no claim")
         yield Part("in the scheduler's allocated devices", f"yes{names}" if booked else "no")
     if watched := race.watches.of_processes:
         ended = {process for (process,) in _true(facts, race_events.ENDED)}
         seen = {name: one.at(ts_ns) for name, one in watched.items() if name not in ended}
-        versions = [known.version for known in stored.values()]
-        newest = max([race.writes.newest(ts_ns), *versions, *seen.values()])
-        yield _watch(race, seen, newest, is_held="A" in held)
+        yield _watch(race, seen, is_held="A" in held)
 
 
 def _true(facts: _Facts, kind: str) -> list[tuple[str, ...]]:
@@ -138,15 +136,30 @@ def _true(facts: _Facts, kind: str) -> list[tuple[str, ...]]:
     return sorted(of for of in found if is_end or of[0] not in ended)
 
 
-def _watch(race: race_events.Race, seen: Mapping[str, int], newest: int, *, is_held: bool) -> Part:
+def _watch(race: race_events.Race, seen: Mapping[str, int], *, is_held: bool) -> Part:
     texts, kind = [], ""
     for name, version in seen.items():
-        text = f"up to version {version} of {newest}" if version else "not recorded"
+        text = f"up to version {version}" if version else "not recorded"
         if is_held and 0 < version < race.violation.holders[0].held_from_rv:
             text, kind = f"{text}: not the allocation of claim A", "no"
         texts.append(f"{name}: {text}" if len(seen) > 1 else text)
     title = "claims, as sent to it" if race.watches.are_sent else "watch of claims"
     return Part(title, "; ".join(texts) or "no scheduler watches", kind)
+
+
+def _claims(letters: Sequence[str]) -> str:
+    """Return claims as words; empty without any."""
+    return f"claim{'s' * (len(letters) > 1)} {' and '.join(letters)}" if letters else ""
+
+
+def _by_process(items: Iterable[tuple[str, ...]]) -> str:
+    """Return claims as words, of several processes each with its own."""
+    named: dict[str, list[str]] = {}
+    for process, letter in sorted(items):
+        named.setdefault(process, []).append(letter)
+    if len(named) == 1:
+        return "".join(map(_claims, named.values()))
+    return "; ".join(f"{name}: {_claims(letters)}" for name, letters in named.items())
 
 
 def _has_books(race: race_events.Race) -> bool:
