@@ -2,7 +2,6 @@
 people get wrong.
 """
 
-import json
 import pathlib
 import re
 from collections.abc import Callable
@@ -72,16 +71,6 @@ def test_a_defect_is_found_without_being_told_the_world(flake_hunt: FlakeHunt) -
     (token,) = TOKEN.findall(out)
     code, out, _ = flake_hunt("replay", token)
     assert (code, "therefore constraint: " in out) == (10, True)
-
-
-@pytest.mark.usefixtures("shrink_quickly")
-def test_the_findings_as_json(flake_hunt: FlakeHunt) -> None:
-    code, out, _ = flake_hunt(*QUICK, "--defect", "one-device-enough", "--output", "json")
-    document = json.loads(out)
-    assert code == document["exit_code"] == 10
-    assert document["scenario"].startswith("random-")
-    assert document["features"]
-    assert document["finding"] in document["story"][-1]
 
 
 def test_a_time_is_a_number_with_a_unit() -> None:

@@ -14,14 +14,7 @@ from harness.cli import commands, helps
 RIDDLES = re.compile(
     "so many|so often|so long|one more gets|nobody|somebody|anew|whoever", re.IGNORECASE
 )
-SHORT = {
-    "-o": "--into",
-    "-q": "--quiet",
-    "-v": "--verbose",
-    "-x": "--exit-first",
-}
 """Short option -> the long one that it stands for in every command."""
-AS_IN_KUBERNETES = ("part scheduler ", "part claim-controller ")
 """Parts that take the flags of the programs that they stand for: `-v` is klog's verbosity."""
 
 
@@ -124,21 +117,3 @@ def test_a_missing_argument_is_answered_with_the_order_of_all(flake_hunt: Any) -
     assert code == 2
     assert "Usage: flake-hunt query [OPTIONS] {RUN_DIR}... {SELECT}" in complaint
     assert "Try: flake-hunt query --help" in complaint
-
-
-def test_a_short_option_means_one_thing_and_its_long_one_has_it_everywhere() -> None:
-    """--output is a form, --into is what is written, and there is no --json."""
-    for at, parameter in parameters():
-        long = [name for name in parameter.opts if name.startswith("--")]
-        short = {name for name in parameter.opts if re.fullmatch("-[^-]", name)}
-        if not (at.startswith(AS_IN_KUBERNETES) and parameter.opts == ["-v"]):
-            assert short == {name for name in SHORT if SHORT[name] in long}, at
-            assert short == {name for name in SHORT if SHORT[name] in long[:1]}, at
-        assert "--json" not in long, at
-        assert "--output" not in long or parameter.opts == ["--output"], at
-
-
-def test_h_is_help_everywhere() -> None:
-    for path in COMMANDS:
-        context = context_of(path)
-        assert "-h" in context.command.get_help_option(context).opts, path

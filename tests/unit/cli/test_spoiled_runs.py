@@ -124,3 +124,18 @@ def test_a_file_that_may_not_be_read_is_named(
     code, out, err = flake_hunt("check", str(directory.path))
     assert code in (2, 20)
     assert name.rpartition("/")[2] in out + err
+
+
+def test_a_verdict_that_was_copied_here_is_refused(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    """No green page about a run that is INVALID."""
+    sound = specimens.write(VALID, tmp_path / "sound", {})
+    publishing.publish(judging.examine(sound))
+    broken = specimens.write(RECORDED["recorded/INVALID-pod-churn"], tmp_path / "broken", {})
+    sound.verdict.replace(broken.verdict)
+    code, out, err = flake_hunt("report", str(broken.path))
+    assert (code, out) == (2, "")
+    assert "expected the verdict on run" in err
+    assert not [path for path in broken.pages() if path.exists()]
+    code, out, _ = flake_hunt("check", str(broken.path))
+    assert (code, out.split()[0]) == (10, "INVALID")
+    assert "<failure" in broken.junit.read_text()

@@ -125,21 +125,6 @@ def test_links_are_relative_and_only_to_runs_with_a_report(tmp_path: pathlib.Pat
     ]
 
 
-def test_all_rows_are_there_and_can_be_filtered_by_style_sheet_alone(
-    tmp_path: pathlib.Path,
-) -> None:
-    page = _page(tmp_path)
-    rows = [value for tag, name, value in page.attributes if (tag, name) == ("tr", "data-v")]
-    assert len(rows) == len(ROWS) + sum(len(row.runs) for row in ROWS)
-    options = [text for text in page.texts if text in ("INVALID", "UNKNOWN", "VALID")]
-    assert len(options) > 3
-    style = (tmp_path / "index.html").read_text().partition("</style>")[0]
-    for number in range(3):
-        rule = f'option[value="v{number}"]:checked) [data-v]:not([data-v="v{number}"])'
-        assert rule in style
-    assert {f"v{number}" for number in range(3)} == set(rows)
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

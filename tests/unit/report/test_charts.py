@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from harness.checks import judging
-from harness.history import records
-from harness.report import binning, charts, drawing, evidence, traces
-from tests.histories import building, damages, language
+from harness.report import binning, charts, evidence, traces
+from tests.histories import building, damages
 
 Spans = list[tuple[float, float | None]]
 
@@ -61,23 +60,6 @@ def test_quantiles_of_each_bin() -> None:
 # --------------------------------------------------------------------------------------- charts
 
 
-def test_plots_begin_with_the_first_object_of_the_load(tmp_path: pathlib.Path) -> None:
-    source = _source(tmp_path, ".500 a+D1 .499 b+D2")
-    chart = charts.throughput(source)
-    seconds = [float(row[0]) for row in chart.rows]
-    assert 0.4 < seconds[0] < 0.5
-    assert len(chart.rows) == charts.BINS
-    assert len(chart.header) == len(chart.rows[0])
-
-
-def test_phases_are_shaded_and_named(tmp_path: pathlib.Path) -> None:
-    phase = records.Phase(name="load", ts_ns=language.at(50), detail="<b>")
-    source = _source(tmp_path, "a+D1 .99 b+D2", damages.before_the_end(phase))
-    picture = charts.throughput(source).picture
-    assert "phase “load” from" in picture
-    assert "&lt;b&gt;" in picture
-
-
 def test_the_throughput_is_that_of_all_allocations(tmp_path: pathlib.Path) -> None:
     source = _source(tmp_path, "a+D1 .99 b+D2 .99 a-D1 .99")
     chart = charts.throughput(source)
@@ -95,15 +77,6 @@ def test_percentiles_have_a_legend_and_what_was_not_measured_is_said(
     assert "–" in {row[1] for row in chart.rows}
     nothing = charts.latency(_source(tmp_path / "nothing", "p*"))
     assert {row[1:] for row in nothing.rows} == {("–", "–", "–")}
-
-
-def test_a_vertical_axis_has_round_numbers_with_their_unit() -> None:
-    for top, shown in (
-        (48, ["20 pods", "40 pods"]),
-        (1, ["0.25 pods", "0.5 pods", "0.75 pods", "1 pods"]),
-    ):
-        drawn = list(drawing.value_axis(drawing.Scale(0, top, 120, 16), unit=" pods"))
-        assert [re.sub("<[^>]*>", "", label) for label in drawn[1::2]] == shown
 
 
 def test_pods_wait_until_they_run_or_are_gone(tmp_path: pathlib.Path) -> None:

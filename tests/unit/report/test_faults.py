@@ -2,13 +2,9 @@
 
 import json
 import pathlib
-import xml.etree.ElementTree as ET
 from typing import Any
 
-import pytest
-
 from harness.checks import judging
-from harness.cli.terminal import displaying, outputs
 from harness.history import directories, records
 from harness.report import publishing
 from tests.histories import building, damages, language
@@ -42,16 +38,6 @@ def _heading(page: page_markup.Page, text: str) -> int:
     return len(page.texts) - 1 - page.texts[::-1].index(text)
 
 
-def _plots(directory: directories.RunDirectory) -> list[str]:
-    """Return the plots over the time of the run."""
-    found = directory.report.read_text().split("<figure>")[1:]
-    return [text.partition("</figure>")[0] for text in found]
-
-
-def _classes(directory: directories.RunDirectory, kind: str) -> int:
-    return directory.report.read_text().count(f'class="{kind}"')
-
-
 # ---------------------------------------------------------------------------------- violations
 
 
@@ -65,15 +51,6 @@ def test_the_strip_draws_each_effect_and_says_it_in_words(tmp_path: pathlib.Path
         if text.startswith("Device ") and NONE not in text and ATTRIBUTION in text
     ]
     assert description.endswith(ATTRIBUTION)
-
-
-def test_the_terminal_names_them(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    directory = _published(tmp_path)
-    displaying.show(judging.judge(directory), directory, out=outputs.Output())
-    [line] = [line for line in capsys.readouterr().out.splitlines() if " faults " in line]
-    assert line.split(maxsplit=1) == ["faults", ATTRIBUTION]
 
 
 # ------------------------------------------------------------------------------ table and plots
@@ -118,34 +95,6 @@ def test_the_table_shows_errors_and_what_was_not_planned(tmp_path: pathlib.Path)
         "0.00 to 2.00",
     ]
     assert "stray: it could not be healed: timed out" in page.text
-
-
-def test_every_plot_over_time_has_lanes_a_shade_and_words(tmp_path: pathlib.Path) -> None:
-    directory = _published(tmp_path, f"{TEXT} .900")
-    plots = _plots(directory)
-    assert len(plots) == 2
-    for plot in plots:
-        assert "over time" in plot
-        assert plot.count('class="fault-shade"') == 2
-        assert plot.count('class="fault-window"') == plot.count('class="fault-mark"') == 2
-        assert "Fault lose-response was on from 0.00 s to 0.22 s and took effect once." in plot
-
-
-def test_effects_at_the_same_time_are_one_mark(tmp_path: pathlib.Path) -> None:
-    many = "/lose-response:a " * 40
-    directory = _published(tmp_path, f"a+D1 {many} b+D2 .900")
-    assert _classes(directory, "fault-mark") == len(_plots(directory))
-    assert "lose-response: took effect 40 times at 0.00 s" in _page(directory).text
-
-
-def test_a_run_without_faults_shows_none(tmp_path: pathlib.Path) -> None:
-    directory = _published(tmp_path, "a+D1 b+D1")
-    page = _page(directory)
-    assert "Faults" not in page.texts
-    assert "Faults:" not in page.texts
-    assert _classes(directory, "fault-shade") == _classes(directory, "fault-mark") == 0
-    assert not ET.fromstring(directory.junit.read_bytes()).findall("testcase/system-out")
-    assert b"faults" not in directory.trace.read_bytes()
 
 
 # ------------------------------------------------------------------------------------- the trace

@@ -263,32 +263,3 @@ def test_junit_says_which_run_it_was(tmp_path: pathlib.Path) -> None:
     ]
     assert cases["claim_progress"] is False
     assert suite.get("name") == "written-by-hand (correct)"
-
-
-def _events(directory: directories.RunDirectory, phase: str) -> list[dict[str, Any]]:
-    document = json.loads(directory.trace.read_bytes())
-    about = document["otherData"]
-    assert (about["run"], about["holds_left_out"], about["steps_left_out"]) == ("f00dfeed", 0, 0)
-    return [event for event in document["traceEvents"] if event["ph"] == phase]
-
-
-def test_the_trace_shows_holds_and_steps(tmp_path: pathlib.Path) -> None:
-    directory = _render(tmp_path, races.TEXT, lines=races.NOT_ATOMIC)
-    holds, steps = _events(directory, "X"), _events(directory, "i")
-    assert [(event["name"], event["ts"], event["dur"]) for event in holds] == [
-        ("a", 1_000.0, 6_000.0),
-        ("b", 4_000.0, 4_000.0),
-    ]
-    assert [event["name"] for event in steps] == [name for _, name, _ in races.NOT_ATOMIC]
-    assert all(event["ts"] >= 0 and event["s"] == "t" for event in steps)
-
-
-def test_the_first_violation_is_told_once_and_links_name_devices(tmp_path: pathlib.Path) -> None:
-    directory = _render(tmp_path, "a+D1 b+D1 c+D2 d+D2")
-    (check,) = (one for one in judging.judge(directory).checks if one.violations)
-    page, [first, second] = _page(directory), check.violations
-    html = directory.report.read_text()
-    assert html.count(f"<p>{first.text}</p>") == html.count(f"<p>{second.text}</p>") == 1
-    for found in (first, second):
-        assert f"{found.device} at version {found.resource_versions[-1]}" in page.texts  # type: ignore[attr-defined]
-    assert "double-1" not in page.texts

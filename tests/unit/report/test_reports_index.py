@@ -125,10 +125,6 @@ def test_what_is_left_out_is_said(tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     assert _links(page) == ["written-by-hand/run-2"]
 
 
-def test_an_empty_folder_has_an_index_too(tmp_path: pathlib.Path) -> None:
-    assert "There are no runs yet: " in _page(tmp_path).text
-
-
 def test_commands_at_once_lose_no_run(tmp_path: pathlib.Path) -> None:
     made = archives.run(tmp_path, "run")
 

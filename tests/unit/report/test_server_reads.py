@@ -7,7 +7,7 @@ import pytest
 
 from harness.checks import judging, verdicts
 from harness.history import directories
-from harness.report import cards, evidence, publishing
+from harness.report import cards, evidence
 from harness.report.causes import explaining
 from tests.histories import audit_logs, building, language
 from tests.unit.report import races
@@ -141,14 +141,3 @@ def test_the_replay_knows_how_far_the_reads_were(tmp_path: pathlib.Path) -> None
     parts = {(part.title, part.kind) for moment in replay.moments for part in moment.parts}
     assert ("claims, as sent to it", "no") in parts
     assert "how far" not in replay.unknown
-
-
-def test_in_print_all_but_the_first_are_a_table(tmp_path: pathlib.Path) -> None:
-    directory = building.build(tmp_path / "run", "a+D1 b+D1 c+D1 d+D1")
-    publishing.publish(judging.examine(directory))
-    text = directory.report.read_text()
-    cards = text.count('<section class="card')
-    assert cards > 2
-    assert text.count('<section class="card on-screen"') == cards - 1
-    _, _, table = text.partition('<table class="in-print">')
-    assert table.partition("</table>")[0].count("<tr><td>double-") == cards - 1

@@ -157,8 +157,3 @@ def test_past_a_size_the_trace_is_compressed(
     monkeypatch.undo()
     assert _trace(directory) == plain
     assert not directory.compressed_trace.exists()
-
-
-@pytest.mark.parametrize(("ns", "text"), [(0, "0.000"), (1_234_567, "1234.567"), (-5, "-0.005")])
-def test_times_are_exact(ns: int, text: str) -> None:
-    assert traces.microseconds(ns) == text

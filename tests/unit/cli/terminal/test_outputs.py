@@ -1,6 +1,5 @@
 """The output for users and for programs: JSON documents, columns, terminals of all kinds."""
 
-import io
 import json
 import os
 import pathlib
@@ -13,10 +12,9 @@ from typing import Any
 
 import msgspec
 import pytest
-import rich.console
 
 from harness.campaign import campaign_documents, campaign_plan
-from harness.cli.terminal import displaying, outputs, tables
+from harness.cli.terminal import tables
 from harness.cluster import cluster_records
 from harness.history import results
 from harness.scenario import profiles
@@ -223,16 +221,6 @@ def test_the_line_of_a_run(said: dict[str, Any], line: list[str]) -> None:
     assert [word, style, text[-len(line[2]) :]] == line
 
 
-def test_a_run_is_one_line_above_the_bar() -> None:
-    file = io.StringIO()
-    console = rich.console.Console(file=file, force_terminal=True, width=100)
-    with tables.campaign_progress(2, outputs.Output(), console) as listener:
-        listener(result(attempt=0, verdict="VALID"))
-    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue()).splitlines()
-    whole = "NOT CAUGHT churn, gather-not-atomic: attempt 1 of 3, trying again (1.0 s)"
-    assert whole in [line.strip() for line in lines]
-
-
 def test_a_campaign_as_json(tmp_path: pathlib.Path) -> None:
     document = _document([result(purpose="subject", subject="correct", verdict="VALID")], tmp_path)
     assert set(document) == documented("hunt")
@@ -256,46 +244,3 @@ def _document(made: list[results.RunResult], folder: pathlib.Path) -> dict[str, 
 
 
 # ---------------------------------------------------------------- progress
-
-
-def test_progress_has_totals_and_units() -> None:
-    shown = progress(verbose=False, is_terminal=True)
-    (before, after) = re.split("load", shown, maxsplit=1)
-    assert "━" not in before
-    assert re.search("━.* 47/200 pods have run", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", after))
-    assert "/?" not in shown
-
-
-def test_progress_without_a_terminal_is_a_line_for_each_phase() -> None:
-    assert progress(verbose=False, is_terminal=False) == "starting\nload\n"
-    lines = progress(verbose=True, is_terminal=False).splitlines()
-    assert [re.sub(r"^ +\d+\.\d s", "T", line) for line in lines] == ["T  starting", "T  load"]
-
-
-def progress(*, verbose: bool, is_terminal: bool) -> str:
-    file = io.StringIO()
-    console = rich.console.Console(file=file, force_terminal=is_terminal, width=100)
-    with displaying.run_progress(outputs.Output(is_verbose=verbose), console) as shown:
-        shown.phase("starting")
-        shown.phase("load")
-        shown.advance(47, 200, "pods have run")
-    return file.getvalue()
-
-
-def row(scenario: str, subject: str, **said: Any) -> results.Row:
-    ended = result(scenario=scenario, subject=subject, verdict="INVALID", **said)
-    (made,) = results.rows([ended])
-    return made
-
-
-WORDS = ("uses-all-resources", "assume-cache-shared-drain", "finalizer-not-added", "pod-churn")
-
-
-@pytest.mark.parametrize("width", [80, 100, 160])
-def test_no_word_of_the_table_is_cut(width: int) -> None:
-    file = io.StringIO()
-    console = rich.console.Console(file=file, width=width)
-    console.print(tables._table([row(WORDS[0], name) for name in WORDS], width))
-    shown = file.getvalue().split()
-    for word in (part for name in WORDS for part in name.split("-")):
-        assert any(word in text.split("-") for text in shown), word
