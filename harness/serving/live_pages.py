@@ -2,25 +2,21 @@
 
 import asyncio
 import os
-import pathlib
 import threading
 from collections.abc import Iterator, Sequence
 
 from aiohttp import web
 
 from harness import errors
-from harness.campaign import campaign_plan
-from harness.history import campaign_folders, report_folders
-from harness.serving import served_folders, sites
-from harness.serving.live import live_campaigns, live_runs, snapshots
+from harness.history import report_folders
+from harness.serving import live_runs, served_folders, sites, snapshots
 
 READ_S = 0.3
 """Most seconds that are spent on reading before a state is shown."""
 OPEN_MAX = 100
 """Newest runs without a verdict that are looked at; most of them were interrupted long ago."""
 SHOWN_MAX = 12
-"""Most runs and campaigns that are shown at once."""
-_Live = live_runs.LiveRun | live_campaigns.LiveCampaign
+"""Most runs that are shown at once."""
 
 
 class Follower:
@@ -30,12 +26,11 @@ class Follower:
         self._folder = folder
         self._guard = threading.Lock()
         self._is_closed = False
-        self._followed: dict[str, _Live] = {}
+        self._followed: dict[str, live_runs.LiveRun] = {}
         self._ended: dict[str, int] = {}
-        """Those that will not go on, although they have no verdict, with the time of their folder:
-        a shard that is made again changes it."""
+        """Those that will not go on, without a verdict, with the time of their folder."""
 
-    def look(self) -> Sequence[snapshots.Snapshot]:
+    def look(self) -> Sequence[snapshots.Run]:
         """Read what has come, for some time, and return the states of now; nothing once closed."""
         with self._guard:
             return [] if self._is_closed else self._look()
@@ -46,31 +41,23 @@ class Follower:
             for live in self._followed.values():
                 live.close()
 
-    def _look(self) -> Sequence[snapshots.Snapshot]:
-        found: list[snapshots.Snapshot] = []
+    def _look(self) -> Sequence[snapshots.Run]:
+        found: list[snapshots.Run] = []
         places = list(self._places())
         for place in [place for place in self._followed if place not in places]:
             self._followed.pop(place).close()
         for place in places:
             if len(found) < SHOWN_MAX and (state := self._state(place)) is not None:
                 found.append(state)
-        within = {
-            run.directory for item in found if item.kind == "campaign" for run in item.running
-        }
-        return [item for item in found if item.directory not in within]
+        return found
 
     def _places(self) -> Iterator[str]:
-        """Yield the paths of campaigns and runs without a verdict, newest first."""
-        reports = self._folder.path
-        campaigns = report_folders.folders(reports / campaign_folders.FOLDER)
-        for paths, ending in (
-            (campaigns, campaign_folders.DOCUMENT),
-            (report_folders.run_paths(reports), "verdict.json"),
-        ):
-            opened = (path for path in paths if not os.path.lexists(path / ending))
-            newest = sorted(opened, key=lambda path: path.name, reverse=True)[:OPEN_MAX]
-            places = (f"{path.parent.name}/{path.name}" for path in newest)
-            yield from (at for at in places if self._ended.get(at) != self._changed_ns(at))
+        """Yield the paths of runs without a verdict, newest first."""
+        paths = report_folders.run_paths(self._folder.path)
+        opened = (path for path in paths if not os.path.lexists(path / "verdict.json"))
+        newest = sorted(opened, key=lambda path: path.name, reverse=True)[:OPEN_MAX]
+        places = (f"{path.parent.name}/{path.name}" for path in newest)
+        yield from (at for at in places if self._ended.get(at) != self._changed_ns(at))
 
     def _changed_ns(self, place: str) -> int:
         try:
@@ -78,12 +65,13 @@ class Follower:
         except OSError:
             return 0
 
-    def _state(self, place: str) -> snapshots.Snapshot | None:
+    def _state(self, place: str) -> snapshots.Run | None:
         """Return the state of what goes on; None: it does not any more."""
-        state: snapshots.Snapshot | None = None
+        state: snapshots.Run | None = None
         try:
             if place not in self._followed:
-                self._followed[place] = self._live(place)
+                run = self._folder.run(*place.split("/", 1))
+                self._followed[place] = live_runs.LiveRun(run.path)
             self._followed[place].read(at_most_s=READ_S)
             state = self._followed[place].snapshot()
         except (errors.HarnessError, OSError):
@@ -94,22 +82,6 @@ class Follower:
                 self._followed.pop(place).close()
             return None
         return state
-
-    def _live(self, place: str) -> _Live:
-        folder, _, name = place.partition("/")
-        if folder != campaign_folders.FOLDER:
-            return live_runs.LiveRun(self._folder.run(folder, name).path)
-        path = self._folder.campaign(name)
-        _require_own_folders(path)
-        return live_campaigns.LiveCampaign(path)
-
-
-def _require_own_folders(path: pathlib.Path) -> None:
-    """Raise HistoryError for a campaign whose plan names folders that a run cannot have."""
-    for title in {run.title for run in campaign_plan.read(path / campaign_folders.PLAN).runs}:
-        folder = path.parent.parent / title
-        if title in ("", ".", "..") or "/" in title or folder.is_symlink():
-            raise errors.HistoryError(f"{campaign_folders.PLAN} names a scenario {title!r:.100}")
 
 
 _FOLLOWER = web.AppKey("follower", Follower)

@@ -45,11 +45,6 @@ class ServedFolder:
             raise MissingError(f"expected a run, but {scenario} has campaigns")
         return directories.RunDirectory(self._plain((scenario, name), with_file=PLAN))
 
-    def campaign(self, name: str) -> pathlib.Path:
-        """Return the folder of a campaign, which has no links. Raises MissingError."""
-        parts = (campaign_folders.FOLDER, name)
-        return self._plain(parts, with_file=campaign_folders.PLAN)
-
     def _plain(self, parts: Sequence[str], *, with_file: str) -> pathlib.Path:
         if any("\ud800" <= char <= "\udfff" for part in parts for char in part):
             raise MissingError(f"{'/'.join(parts)!r} has bytes that are no UTF-8: rename it")

@@ -11,8 +11,7 @@ import jinja2
 from aiohttp import web
 
 from harness.report import page_templates, reports_index
-from harness.serving import served_folders
-from harness.serving.live import snapshots
+from harness.serving import served_folders, snapshots
 
 FILES = "/files/"
 FOLDER = web.AppKey("folder", served_folders.ServedFolder)
@@ -30,7 +29,6 @@ def _templates() -> jinja2.Environment:
     own.globals.update(
         milliseconds=snapshots.milliseconds,
         elapsed=snapshots.elapsed,
-        verdict_counts=snapshots.verdict_counts,
     )
     return own
 

@@ -1,4 +1,4 @@
-"""`flake-hunt watch`: how far a run or a campaign is, while it goes on."""
+"""`flake-hunt watch`: how far a run is, while it goes on."""
 
 import contextlib
 import pathlib
@@ -11,7 +11,6 @@ import msgspec
 from harness import clocks
 from harness.cli import options
 from harness.cli.terminal import outputs
-from harness.history import campaign_folders
 from harness.report import escaping
 
 if TYPE_CHECKING:
@@ -19,10 +18,9 @@ if TYPE_CHECKING:
 
     import rich.console
 
-    from harness.serving.live import live_campaigns, live_runs, snapshots
+    from harness.serving import live_runs, snapshots
 
-    Live = live_runs.LiveRun | live_campaigns.LiveCampaign
-    Show = Callable[[snapshots.Snapshot], None]
+    Show = Callable[[snapshots.Run], None]
 
 REFRESH_S = 0.5
 """Seconds between two states on a terminal."""
@@ -35,20 +33,21 @@ _CODES = {"VALID": 0, "INVALID": 10, "UNKNOWN": 20, "ERROR": 1}
 
 def watch(
     directory: pathlib.Path = options.argument(
-        "Folder of one run, or of a campaign.", "DIR", default=pathlib.Path("reports/latest")
+        "Folder of one run.", "RUN_DIR", default=pathlib.Path("reports/latest")
     ),
     output: Literal["text", "json"] = options.of(
         "json: one JSON document on each line, the last one with the verdict.", default="text"
     ),
 ) -> int:
-    """Show how far a run or campaign is until it ends: phase, API calls, claims, holds, violations.
+    """Show how far a run is until it ends: phase, API calls, claims, holds, violations.
 
     It reads the files of the folder, and asks no process. The exit code is that of the verdict; 20
     if the run was killed or interrupted, so that it has none.
     """
     from harness.cli.terminal import displaying
+    from harness.serving import live_runs
 
-    with contextlib.closing(_live(directory)) as live:
+    with contextlib.closing(live_runs.LiveRun(directory)) as live:
         console = displaying.console()
         if output == "json":
             return _follow(live, _print_json, every_s=EVERY_S)
@@ -58,17 +57,9 @@ def watch(
             return _follow(live, show, every_s=REFRESH_S)
 
 
-def _live(path: pathlib.Path) -> "Live":
-    from harness.serving.live import live_campaigns, live_runs
-
-    if campaign_folders.is_one(path):
-        return live_campaigns.LiveCampaign(path)
-    return live_runs.LiveRun(path)
-
-
-def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
+def _follow(live: "live_runs.LiveRun", show: "Show", *, every_s: float) -> int:
     """Show the state again and again until the end, or without a reader; return the exit code."""
-    from harness.serving.live import snapshots
+    from harness.serving import snapshots
 
     shown_s = -every_s
     while outputs.has_reader():
@@ -84,7 +75,7 @@ def _follow(live: "Live", show: "Show", *, every_s: float) -> int:
     return _CODES["UNKNOWN"]
 
 
-def _show_end(live: "Live", show: "Show") -> int:
+def _show_end(live: "live_runs.LiveRun", show: "Show") -> int:
     began_s, is_read = time.monotonic(), False
     while not is_read:
         is_read = live.read(at_most_s=READ_S)
@@ -95,11 +86,11 @@ def _show_end(live: "Live", show: "Show") -> int:
     return _CODES.get(state.verdict, _CODES["UNKNOWN"])
 
 
-def _print_json(state: "snapshots.Snapshot") -> None:
+def _print_json(state: "snapshots.Run") -> None:
     print(escaping.in_json(msgspec.json.encode(state).decode()), flush=True)
 
 
-def _print_line(state: "snapshots.Snapshot") -> None:
+def _print_line(state: "snapshots.Run") -> None:
     print(escaping.visible("  ".join(_said(state))), flush=True)
 
 
@@ -110,32 +101,30 @@ def _lines(console: "rich.console.Console") -> "Iterator[Show]":
 
     with rich.live.Live(console=console, auto_refresh=False, transient=False) as drawing:
 
-        def show(state: "snapshots.Snapshot") -> None:
+        def show(state: "snapshots.Run") -> None:
             lines = map(escaping.visible, [_title(state), state.directory, *_said(state)])
             drawing.update(rich.text.Text("\n".join(lines), overflow="fold"), refresh=True)
 
         yield show
 
 
-def _title(state: "snapshots.Snapshot") -> str:
-    of_run = [getattr(state, "scenario", state.kind), getattr(state, "subject", "")]
-    return ", ".join(filter(None, [*of_run, f"seed {state.seed}"]))
+def _title(run: "snapshots.Run") -> str:
+    return ", ".join(filter(None, [run.scenario, run.subject, f"seed {run.seed}"]))
 
 
-def _said(state: "snapshots.Snapshot") -> list[str]:
-    from harness.serving.live import snapshots
+def _said(run: "snapshots.Run") -> list[str]:
+    from harness.serving import snapshots
 
-    parts = _of_run(state) if isinstance(state, snapshots.Run) else _of_campaign(state)
-    ending = f"{state.verdict} {state.reason}".strip()
+    ending = f"{run.verdict} {run.reason}".strip()
     return [
-        f"{snapshots.elapsed(state.elapsed_s):>8}",
-        *parts,
-        *filter(None, [ending, state.problem]),
+        f"{snapshots.elapsed(run.elapsed_s):>8}",
+        *_of_run(run),
+        *filter(None, [ending, run.problem]),
     ]
 
 
 def _of_run(run: "snapshots.Run") -> "Iterator[str]":
-    from harness.serving.live import snapshots
+    from harness.serving import snapshots
 
     calls = run.api_calls
     outcomes = f"{calls.ok} ok, {calls.fail} fail, {calls.unknown} unknown"
@@ -149,16 +138,3 @@ def _of_run(run: "snapshots.Run") -> "Iterator[str]":
         f"p99 {p99_ms} ms)"
     )
     yield f"double allocations {run.double_allocations}"
-
-
-def _of_campaign(campaign: "snapshots.Campaign") -> "Iterator[str]":
-    from harness.serving.live import snapshots
-
-    yield f"{campaign.done} of {outputs.counted(campaign.planned, 'run')} done"
-    yield snapshots.verdict_counts(campaign.by_verdict)
-    if campaign.controls_planned:
-        yield f"{campaign.controls_caught} of {campaign.controls_planned} controls caught"
-    if campaign.hazards_planned:
-        yield f"{campaign.hazards_shown} of {campaign.hazards_planned} hazards shown"
-    if now := [f"{run.scenario} {run.subject} ({run.phase})" for run in campaign.running]:
-        yield f"now: {', '.join(now)}"

@@ -17,7 +17,7 @@ from harness.history import (
     plans,
     records,
 )
-from harness.serving.live import live_runs
+from harness.serving import live_runs
 from tests.histories import specimens
 
 GOLDEN = sorted(path.parent for path in specimens.GOLDEN.glob("*/*/plan.json"))

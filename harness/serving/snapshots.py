@@ -1,4 +1,4 @@
-"""How far a run or a campaign is, as one document: for pages, lines, programs."""
+"""How far a run is, as one document: for pages, lines, programs."""
 
 from typing import Literal, TypeAlias
 
@@ -74,54 +74,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class CampaignRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The runs of one purpose, scenario and subject that have ended."""
-
-    purpose: str
-    scenario: str
-    subject: str
-    planned: int
-    runs: int
-    """Number of runs with further attempts, which are not planned."""
-    by_verdict: dict[str, int]
-    """`VALID`, `UNKNOWN`, `INVALID`, `ERROR` -> runs."""
-    found: int
-    """Number of runs that had to fail and did."""
-    double_allocations: int
-
-
-class Campaign(msgspec.Struct, frozen=True, kw_only=True):
-    """One campaign: its runs that have ended, and those under way."""
-
-    schema: int = SCHEMA_VERSION
-    kind: Literal["campaign"] = "campaign"
-    directory: str
-    seed: int
-    state: State
-    elapsed_s: float | None
-    """None: its plan does not say when it began."""
-    planned: int
-    done: int
-    """Planned runs that need no further attempt."""
-    by_verdict: dict[str, int]
-    controls_planned: int
-    controls_caught: int
-    hazards_planned: int
-    hazards_shown: int
-    rows: list[CampaignRow]
-    running: list[Run]
-    problem: str = ""
-    verdict: str = ""
-    reason: str = ""
-
-
-Snapshot: TypeAlias = Run | Campaign
-
-
-def elapsed(seconds: float | None) -> str:
-    """Return `7.0 s`, `2 min 5 s`, …; `?` if it is not known."""
-    if seconds is None:
-        return "?"
+def elapsed(seconds: float) -> str:
+    """Return `7.0 s`, `2 min 5 s`, …"""
     minutes, rest = divmod(int(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
@@ -133,8 +87,3 @@ def milliseconds(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
-
-
-def verdict_counts(counts: dict[str, int]) -> str:
-    """Return `3 VALID, 1 INVALID`."""
-    return ", ".join(f"{count} {word}" for word, count in sorted(counts.items())) or "none"

@@ -16,7 +16,7 @@ from harness.checks import run_figures
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
 from harness.history import directories, journal_reader, plans, records, run_folders, subject_names
-from harness.serving.live import snapshots
+from harness.serving import snapshots
 
 WINDOW_S = 5
 """Whole seconds over which a present rate is taken."""
@@ -82,17 +82,6 @@ AWAY_S = 60.0
 """The same if the process would be on another host, or was before a restart of this one."""
 
 
-def is_alive(pid: int, boot_id: str, *, since_wall_ns: int, newest: float) -> bool:
-    """Return whether a process that began at a time of the wall clock seems to live.
-
-    `pid` 0: it is not known. `newest`: time of its newest write, in seconds since 1970.
-    """
-    silent_s = clocks.wall_ns() / 1e9 - newest
-    if not pid or boot_id != clocks.boot_id():
-        return silent_s < AWAY_S
-    return silent_s < SILENT_S or _is_running(pid, since_wall_ns)
-
-
 def _is_running(pid: int, since_wall_ns: int) -> bool:
     """Return whether there is a process of this number that is not younger than its work."""
     import psutil  # 20 ms
@@ -107,7 +96,7 @@ def _is_running(pid: int, since_wall_ns: int) -> bool:
         return True
 
 
-def newest_write(folder: pathlib.Path) -> float:
+def _newest_write(folder: pathlib.Path) -> float:
     """Return the time of the newest write to a file of a folder, in seconds since 1970."""
     newest = 0.0
     for path in folder.iterdir():
@@ -268,13 +257,14 @@ class LiveRun:
         return ("running" if self._tails else "starting"), damage
 
     def _is_alive(self) -> bool:
+        """Return whether the process that makes the run seems to live."""
         plan = self._known.plan
-        return plan is None or is_alive(
-            plan.pid,
-            plan.boot_id,
-            since_wall_ns=plan.created_wall_ns,
-            newest=newest_write(self._directory.path),
-        )
+        if plan is None:
+            return True
+        silent_s = clocks.wall_ns() / 1e9 - _newest_write(self._directory.path)
+        if not plan.pid or plan.boot_id != clocks.boot_id():
+            return silent_s < AWAY_S
+        return silent_s < SILENT_S or _is_running(plan.pid, plan.created_wall_ns)
 
     def _elapsed_s(self, state: snapshots.State) -> float:
         if self._known.plan is None:
@@ -285,7 +275,7 @@ class LiveRun:
             if self._directory.manifest.exists():  # the verdict may be of a later `check`
                 end_s = self._directory.manifest.stat().st_mtime
         elif state in ("gone", "damaged"):
-            end_s = newest_write(self._directory.path)
+            end_s = _newest_write(self._directory.path)
         return max(end_s - self._known.plan.created_wall_ns / 1e9, 0.0)
 
 

@@ -13,7 +13,7 @@ import pytest
 from harness import clocks, errors
 from harness.checks import judging
 from harness.history import directories, plans
-from harness.serving.live import live_runs, snapshots
+from harness.serving import live_runs, snapshots
 from tests.histories import building
 from tests.support import golden_runs
 
