@@ -174,13 +174,7 @@ def test_every_selector_answers_as_before_on_every_device(
 
 @pytest.mark.parametrize(
     "expression",
-    [
-        "device.attributes['nic.example'].ifName.startsWith('eth')",
-        "device.attributes['nic.example']['ifName'].lowerAscii().contains('hush')",
-        "['hush', 'x'].exists(a, device.attributes['nic.example'].ifName.endsWith(a))",
-        "device.attributes['nic.example'].ifName < 'f'",
-        "size(device.attributes['nic.example'].ifName) == 8",
-    ],
+    cases.read(__file__, "told"),
 )
 def test_a_text_that_decides_by_its_form_stays_and_is_told(
     found: materials.Materials, expression: str

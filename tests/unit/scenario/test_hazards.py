@@ -13,6 +13,7 @@ from harness.run.defects import known_defects
 from harness.scenario import hazards, loading
 from harness.scenario.toml_files import documents
 from harness.subject import remedies
+from tests.support import cases
 from tools import finding_pictures, findings_index
 
 NAME = "H99-new"
@@ -114,12 +115,7 @@ def test_every_script_shows_a_hazard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [
-        ("waits", "expected a step such as"),
-        ("schedule: waits", "got 'schedule'"),
-        ("scheduler -> etcd: a write", "got 'etcd'"),
-        ("1 arrives", "expected a step that sends it"),
-    ],
+    cases.read(__file__, "no_steps"),
 )
 def test_steps_that_are_none(line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -9,7 +9,7 @@ import pytest
 from harness import errors
 from harness.reproduction.issue import scenario_files
 from harness.scenario import cluster_features, imported_pools, loading, profiles, specs
-from tests.support import mig_objects
+from tests.support import cases, mig_objects
 
 HEAD = 'schema_version = 1\nname = "mine"\ntitle = "a title"\n[pools]\n'
 LOAD = '[traffic]\nprofile = "churn"\nusers = 4\n[load]\nallocations_min = 1\n'
@@ -85,20 +85,7 @@ def test_files_are_looked_for_beside_the_scenario_and_those_of_overrides_here(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        (NODE, r"0\.yaml: expected ResourceSlices in pools\.from, got none"),
-        (SLICE + NODE.replace("n1", "n2"), r"\(line 1\): ResourceSlice s: spec\.nodeName: .*'n1'"),
-        (f"{SLICE}---\n{SLICE}", "document 2 .*: expected each ResourceSlice once, it stands in"),
-        (SLICE.replace("driver: d.x, ", ""), r"spec: object missing required field `driver`"),
-        (SLICE.replace("pool:", "x:"), r"spec: object missing required field `pool`"),
-        (SLICE.replace("}}", "}, devices: [5]}"), r"spec\.devices\[0\]: expected `object`"),
-        (SLICE + NODE.replace("name: n1", "generateName: n"), "Node n: metadata.name: expected a"),
-        (
-            SLICE + NODE.replace("zone: a", "zone: 1"),
-            "Node n1: metadata.labels: expected a mapping",
-        ),
-        (SLICE.replace("ResourceSlice", "Pod"), r"expected one of .* in pools\.from, got Pod"),
-    ],
+    cases.read(__file__, "objects"),
 )
 def test_objects_that_do_not_fit_together_are_refused_by_place(
     text: str, said: str, load: Load
@@ -109,15 +96,7 @@ def test_objects_that_do_not_fit_together_are_refused_by_place(
 
 @pytest.mark.parametrize(
     ("pools", "claims", "said"),
-    [
-        ("nodes = 2\ncopies = 3", "", "pools.nodes: expected at least 3, the nodes of pools.from"),
-        ("published_by = 'driver'", "", "published_by: expected 'run' with from, got 'driver'"),
-        ("imported = {}", "", "expected no key `pools.imported`, which is reserved"),
-        ("", "[claim]\nclass = 'mig'", r"claim.class: expected one of "),
-        ("", "[claim]\ndevices = 2", "expected a request that a pool can satisfy"),
-        ("", "[claim]\nclass = 'c'\nextended = true", "claim.extended: expected"),
-        ("frm = []", "", "pools.frm: unknown key .* Did you mean 'pools.from'"),
-    ],
+    cases.read(__file__, "keys"),
 )
 def test_keys_that_do_not_fit_the_files_are_refused(
     pools: str, claims: str, said: str, load: Load

@@ -8,6 +8,7 @@ import pytest
 
 from harness import errors
 from harness.scenario import loading, possibility, traffic_specs
+from tests.support import cases
 from tests.unit.scenario import scenario_files
 
 CHURN, AT_ONCE = scenario_files.CHURN, scenario_files.AT_ONCE
@@ -106,12 +107,7 @@ def test_the_time_limit_grows_with_the_traffic(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(
     ("overrides", "pods"),
-    [
-        ([], 8),
-        (["traffic.overcommit=true", "traffic.pods=99"], 10),
-        (["traffic.overcommit=true", "traffic.pods=99", "claim.devices=2"], 4),
-        (["claim.admin_access=true", "traffic.pods=99"], 99),
-    ],
+    cases.read(__file__, "pods"),
 )
 def test_the_pods_that_can_run_at_once(
     tmp_path: pathlib.Path, overrides: list[str], pods: int
@@ -152,12 +148,7 @@ def test_overrides(tmp_path: pathlib.Path, override: str, value: Callable[[Any],
 
 @pytest.mark.parametrize(
     ("override", "message"),
-    [
-        ("traffic.users", "expected --set key=value"),
-        ("=8", "expected --set key=value"),
-        ("", "expected --set key=value"),
-        ("name.first=x", "'name' is a value, not a table"),
-    ],
+    cases.read(__file__, "no_override"),
 )
 def test_what_is_no_override(tmp_path: pathlib.Path, override: str, message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):

@@ -6,6 +6,7 @@ import pytest
 
 from harness import errors
 from harness.scenario import loading, profiles
+from tests.support import cases
 
 
 def test_every_shipped_profile_loads_and_is_named_as_its_file() -> None:
@@ -39,13 +40,7 @@ def test_how_a_profile_was_asked_for_is_not_for_files(tmp_path: pathlib.Path) ->
 
 @pytest.mark.parametrize(
     ("scenario", "overrides", "storage"),
-    [
-        ("pod-churn", [], "memory"),
-        ("api-server-restart", [], "disk"),
-        ("nemesis", [], "disk"),
-        ("nemesis", ["storage=memory"], "memory"),
-        ("pod-churn", ["storage=disk"], "disk"),
-    ],
+    cases.read(__file__, "storage"),
 )
 def test_data_go_to_disk_if_a_fault_restarts_the_server(
     scenario: str, overrides: list[str], storage: str
@@ -58,15 +53,7 @@ def test_data_go_to_disk_if_a_fault_restarts_the_server(
 
 @pytest.mark.parametrize(
     ("scenario", "overrides", "served"),
-    [
-        ("pools-change", [], []),
-        ("taints-come-and-go", [], ["resource.k8s.io/v1beta2=true"]),
-        (
-            "taints-come-and-go",
-            ['runtime_config=["resource.k8s.io/v1beta2=true"]'],
-            ["resource.k8s.io/v1beta2=true"],
-        ),
-    ],
+    cases.read(__file__, "served"),
 )
 def test_rules_are_served_if_the_pools_change_by_them(
     scenario: str, overrides: list[str], served: list[str]
@@ -80,11 +67,7 @@ def test_rules_are_served_if_the_pools_change_by_them(
 @pytest.mark.parametrize("cluster", ["local", "kind"])
 @pytest.mark.parametrize(
     ("scenario", "overrides", "watch_cache"),
-    [
-        ("pod-churn", [], "on"),
-        ("api-server-restart", [], "off"),
-        ("nemesis", ["watch_cache=on"], "on"),
-    ],
+    cases.read(__file__, "watch_caches"),
 )
 def test_watches_resume_from_etcd_if_a_fault_restarts_the_server(
     cluster: str, scenario: str, overrides: list[str], watch_cache: str
