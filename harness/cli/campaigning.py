@@ -42,7 +42,6 @@ class MakingOptions(outputs.OutputOptions):
     seed: int | None = choosing.SEED
 
     def seeded(self, words: Sequence[str]) -> tuple[int, list[str]]:
-        """Return the seed, drawn if none is given, and the arguments that repeat the campaign."""
         if self.seed is not None:
             return self.seed, [*words]
         seed, end = seeds.fresh(), words.index("--") if "--" in words else len(words)
@@ -67,7 +66,6 @@ class MakingOptions(outputs.OutputOptions):
         return made.exit_code
 
     def perform_shard(self, file: pathlib.Path, shard: str | None) -> int:
-        """Make the runs of a shard of a plan that have no result yet; return the exit code."""
         from harness.campaign.sharding import shard_folders, sharded_plans
         from harness.scenario import profiles
 

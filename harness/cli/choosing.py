@@ -139,7 +139,6 @@ class ProfileOptions:
     )
 
     def profile(self) -> "profiles.Profile":
-        """Load the profile that the options select."""
         from harness.scenario import profiles
 
         names = [word for word in self.cluster or () if "=" not in word]

@@ -36,7 +36,6 @@ TYPES = {
 
 
 def text(name: str) -> str:
-    """Return the JSON Schema (2020-12) of a kind of file or document."""
     if name in schemas.SHELVES:
         return schemas.text(name)
     kind, title = TYPES[name]

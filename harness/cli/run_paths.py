@@ -71,7 +71,6 @@ def _matching(pattern: str) -> list[str]:
 
 
 def _inside(path: pathlib.Path) -> list[pathlib.Path]:
-    """Return the runs in a folder that is no run itself; those of a pack are one level below."""
     if (path / "plan.json").exists():
         return []
     below = "*/*/plan.json" if (path / "pack.json").is_file() else "*/plan.json"
@@ -110,7 +109,6 @@ def unpacked(pack: pathlib.Path) -> "packs.Unpacked":
 
 
 def pack_of(path: pathlib.Path) -> "packs.Unpacked | None":
-    """Return the pack of a run directory in an unpacked one; None for any other."""
     return next((_FOLDERS[folder] for folder in path.parents if folder in _FOLDERS), None)
 
 
@@ -167,19 +165,6 @@ def _has_runs(name: str) -> bool:
         return pathlib.Path(name).is_dir() or is_pack(pathlib.Path(name))
     except (OSError, ValueError):
         return False
-
-
-def compared(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-    """Return runs, campaigns and folders of runs; of a pack what one side can be."""
-    return [_one_side(path) if is_pack(path) else path for path in paths]
-
-
-def _one_side(pack: pathlib.Path) -> pathlib.Path:
-    found = unpacked(pack)
-    sides = found.runs if len(found.runs) == 1 else list({run.parent for run in found.runs})
-    if len(sides) != 1:
-        raise errors.UsageError(f"expected runs of one scenario, but {pack} has others")
-    return sides[0]
 
 
 def only(path: pathlib.Path) -> pathlib.Path:

@@ -144,7 +144,6 @@ def _conclude(
     code: int,
     about: Mapping[str, object],
 ) -> int:
-    """Shrink and print a finding, or that there is none, with `code`; return the exit code."""
     from harness.cli.terminal import displaying
     from harness.explore.output import stories
     from harness.explore.search import search_campaign, shrink_world

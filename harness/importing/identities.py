@@ -89,7 +89,6 @@ def without_values(parameters: Any) -> Any:
 
 
 def blank(value: Any) -> Any:
-    """Return a value of the same type that says nothing."""
     match value:
         case Mapping():
             return {key: blank(item) for key, item in value.items()}

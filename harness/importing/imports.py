@@ -32,7 +32,6 @@ class Imported:
 
 
 def from_files(files: Sequence[pathlib.Path]) -> materials.Materials:
-    """Return the objects of files. Raises ManifestError for one that cannot be read."""
     found = materials.Materials()
     manifests = reading.read([str(path) for path in files], keeps_owners=True)
     found.add(checking.checked(manifests, found.notes))

@@ -146,7 +146,6 @@ def made(kind: str, name: str, spec: Object, *, version: str = V1) -> Object:
 
 
 def plain(obj: Object) -> Object:
-    """Return an object without metadata other than its name."""
     return made(obj["kind"], name_of(obj), obj.get("spec") or {}, version=obj["apiVersion"])
 
 
@@ -167,10 +166,8 @@ def is_workload(obj: Object) -> bool:
 
 
 def pod_template(workload: Object) -> Object:
-    """Return the part of a workload that has the `metadata` and `spec` of its pods."""
     return places.value(workload, workload_kinds.TEMPLATES[workload["kind"]]) or {}
 
 
 def claim_spec(obj: Object) -> Object:
-    """Return the spec of a claim, or of the claims that a template gives."""
     return places.value(obj, "spec.spec" if obj["kind"] == TEMPLATE else "spec") or {}

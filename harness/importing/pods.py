@@ -72,12 +72,10 @@ def cut_down(
 
 
 def spec_of(workload: Object) -> Object:
-    """Return the spec of its pods."""
     return places.value(materials.pod_template(workload), "spec") or {}
 
 
 def count(workload: Object, nodes: int) -> int:
-    """Return the number of its pods on this number of nodes."""
     is_cron = workload["kind"] == "CronJob"
     spec = places.value(workload, "spec.jobTemplate.spec" if is_cron else "spec") or {}
     if workload["kind"] == workload_kinds.PER_NODE:

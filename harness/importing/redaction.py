@@ -166,7 +166,6 @@ class _Redaction(_Documents):
         return made, made_sets
 
     def _value(self, value: str, name: str = "") -> str:
-        """Return a text, or what stands for it; `name`: that of the attribute or label."""
         if value in self._kept:
             return value
         hidden, nodes = self._numbers.given(identities.REDACTED), self._numbers.given("node")

@@ -28,7 +28,6 @@ class WorkloadSet:
 
 
 def divide(found: materials.Materials) -> list[WorkloadSet]:
-    """Return the sets of an import; without workloads a pod for each template, claim or class."""
     divider = _Divider(found)
     sets = list(divider.sets()) or list(divider.added_sets())
     if len(sets) > SETS_MAX:

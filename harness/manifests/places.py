@@ -24,7 +24,6 @@ def each(obj: Any, place: str) -> Iterator[Any]:
 
 
 def tables(obj: Any, place: str) -> Iterator[Object]:
-    """Yield the mappings at a place."""
     return (found for found in each(obj, place) if isinstance(found, dict))
 
 

@@ -196,7 +196,6 @@ _RUNS_MAX = 50
 
 
 def _readme(index: packs.Index, name: str) -> Iterator[str]:
-    """Yield the lines of README.txt, for readers who have never heard of Flake Hunt."""
     yield from _wrapped(
         f"This is a pack of Flake Hunt {index.flake_hunt}, which asks: did a Kubernetes scheduler ever give one "
         f"device to two claims? It has the record of {verdicts.counted(len(index.runs), 'run')}, the verdict on "

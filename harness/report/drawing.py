@@ -33,7 +33,6 @@ class Scale:
     right: float = WIDTH
 
     def __call__(self, value: float) -> float:
-        """Return the position of a value, clipped to the ends of the scale."""
         span = (self.high - self.low) or 1.0
         share = min(max((value - self.low) / span, 0.0), 1.0)
         return self.left + share * (self.right - self.left)
@@ -82,7 +81,6 @@ def label(
     anchor: str = "start",
     aside: float = 0,
 ) -> str:
-    """Return a text; `aside` moves it to the right, in pixels."""
     dx = f' dx="{aside:g}"' if aside else ""
     return (
         f'<text x="{x:.2f}%" y="{y:.1f}"{dx} class="{kind}" text-anchor="{anchor}">'

@@ -46,12 +46,10 @@ class Evidence:
 
     @functools.cached_property
     def held(self) -> list[held_threads.HeldThread]:
-        """The threads that the run held, by its script or in a search of orders."""
         return [*held_threads.of_script(self.history), *self.held_in_orders]
 
     @functools.cached_property
     def held_in_orders(self) -> list[held_threads.HeldThread]:
-        """Those of tried orders that have found something."""
         return list(held_threads.of_orders(self.history))
 
     @functools.cached_property
@@ -122,7 +120,6 @@ class _StepSorter:
             self._steps[index].append((process, step))
 
     def chosen(self) -> list[list[records.Step]]:
-        """Return, for each double allocation, its steps and the deciding gather, in order."""
         return [
             self._with_gather(violation, taken)
             for violation, taken in zip(self._violations, self._steps, strict=True)

@@ -52,7 +52,6 @@ def render(judgement: verdict_files.Judgement, more: Mapping[str, str] | None = 
 
 
 def document(suite: ET.Element, root: ET.Element | None = None) -> str:
-    """Return a suite as a document, with the counts of its cases; `root` is above it."""
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -66,7 +65,6 @@ def document(suite: ET.Element, root: ET.Element | None = None) -> str:
 def add_threshold(
     suite: ET.Element, name: str, found: threshold_results.Result, *, is_needed: bool = True
 ) -> None:
-    """Add a test case that the threshold names; `name` is its class."""
     output = [found.reason] if found.verdict is verdicts.Verdict.VALID else []
     case = _case(suite, name, f"threshold {found.text}", output)
     _add_verdict(case, found.verdict, found.reason, is_needed=is_needed)

@@ -37,6 +37,5 @@ def script() -> str:
 
 
 def digest(script: str) -> str:
-    """Return the digest by which a page's security policy allows its own script and no other."""
     found = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(found).decode()}"

@@ -159,7 +159,6 @@ def _run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
 def _expected(
     purpose: Purpose, plan: plans.Plan | None, verdict: verdicts.Verdict | None
 ) -> tuple[str, str]:
-    """Return the look of a run, and its expected verdict as text; nothing without a verdict."""
     is_hazard, wanted = purpose is Purpose.HAZARD, purpose.expected
     name = f"{wanted} ({plan.hypothesis})" if plan and is_hazard else str(wanted)
     if verdict is None:

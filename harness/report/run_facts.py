@@ -64,7 +64,6 @@ class RunFacts(NamedTuple):
 
 
 def collect(history: histories.History) -> RunFacts:
-    """Return the facts of a run, whose directory is `reports/<scenario>/<run>`."""
     plan, directory = history.plan, history.directory
     of_cluster = run_folders.cluster_versions(directory.path)
     found, campaign = list(links(directory)), urllib.parse.quote(plan.campaign)

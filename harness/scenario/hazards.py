@@ -172,7 +172,6 @@ def _shows(shipped: str, hazard: Hazard) -> bool:
 
 
 def seen(hazard: Hazard) -> str:
-    """Return the real programs that did it, each with its releases; empty: none did."""
     shown = {tuple(trial.program.rsplit(" ", 1)) for trial in hazard.programs if trial.shown}
     releases: dict[str, list[str]] = {}
     for program, release in sorted(shown, key=lambda one: [int(x) for x in one[1].split(".")]):

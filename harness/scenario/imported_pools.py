@@ -50,7 +50,6 @@ class Imported:
     """A `List` in JSON with an object in each line, as zstd."""
 
     def __iter__(self) -> Iterator[Object]:
-        """Yield the objects, nodes first and slices last."""
         from harness.compression import zstd
 
         yield from _of_lines(zstd.decompress(self.compressed).splitlines())
@@ -74,7 +73,6 @@ class SavedObjects:
         self._path = path
 
     def __iter__(self) -> Iterator[Object]:
-        """Yield the objects. Raises RunDirectoryError if the file is missing."""
         try:
             lines = regular_files.opened(self._path)
         except OSError as error:
@@ -261,5 +259,4 @@ def names_in_selector(selector: Any) -> Iterator[str]:
 
 
 def is_of_names(requirement: Object) -> bool:
-    """Return whether a requirement of a nodeSelector is about names of nodes."""
     return requirement.get("key") in (HOSTNAME, "metadata.name")

@@ -223,11 +223,9 @@ class PoolsSpec(Spec):
         return bool(class_name) or not (kind_name or self.is_described or self.more)
 
     def imported_class(self, name: str) -> str:
-        """Return the name that a DeviceClass of `from` has in the cluster."""
         return f"{name}-{self.owner}" if self.owner else name
 
     def imported_resource(self, name: str) -> str:
-        """Return the name that an extended resource of such a class has in the cluster."""
         return f"{self.owner}.{name}" if self.owner else name
 
     @pydantic.model_validator(mode="after")

@@ -151,7 +151,6 @@ def pods_to_run(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffi
 
 
 def holds_at_once(scenario: specs.Scenario, traffic: traffic_specs.AllAtOnceTraffic) -> int:
-    """Return how many devices and shares the claims can hold at once, at most."""
     most = max(claim.most_devices for claim in scenario.claim_kinds)
     return pods_at_once(scenario, traffic) * most
 
@@ -161,7 +160,6 @@ def claims_at_once(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec) ->
 
 
 def requests_at_once(pools: pool_specs.PoolsSpec, request: claim_specs.RequestSpec) -> int:
-    """Return how often a request can be satisfied at once, at most; 0: never."""
     found = sum(_at_once(pools, item) for item in request.alternatives)
     return UNLIMITED if request.admin_access and found else min(found, UNLIMITED)
 

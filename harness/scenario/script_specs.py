@@ -256,7 +256,6 @@ class Late(Step):
     _what: str = pydantic.PrivateAttr("a request")
 
     def refer(self, earlier: Calls) -> None:
-        """Tell the request as the earlier step does."""
         self._what = earlier.what
 
     @property

@@ -133,7 +133,6 @@ class Scenario(Spec):
 
     @property
     def object_sets(self) -> Sequence[set_specs.ObjectSet]:
-        """The sets of objects that users create; none unless manifests say them."""
         if not isinstance(self.traffic, traffic_specs.ObjectsTraffic):
             return []
         return [one.on_nodes(self.pools.nodes) for one in self.traffic.sets]

@@ -30,7 +30,6 @@ class WorkerKeys(Spec):
 
     @property
     def load_max_s(self) -> float:
-        """The time that the scenario gives the load, in seconds; 0: it sets none."""
         return 0.0
 
     @property

@@ -133,7 +133,6 @@ class LiveRun:
         return self._known.plan
 
     def close(self) -> None:
-        """Close all files."""
         for tail in self._tails.values():
             tail.close()
 
@@ -184,7 +183,6 @@ class LiveRun:
                 self._folded.see_batch(folders.Batch([record]))
 
     def snapshot(self) -> snapshots.Run:
-        """Return how far the run is."""
         if self._known.state is not run_folders.State.JUDGED:
             self._known = run_folders.read(self._directory.path)
         state, problem = self._state()
@@ -257,7 +255,6 @@ class LiveRun:
         return ("running" if self._tails else "starting"), damage
 
     def _is_alive(self) -> bool:
-        """Return whether the process that makes the run seems to live."""
         plan = self._known.plan
         if plan is None:
             return True

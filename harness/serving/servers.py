@@ -66,7 +66,6 @@ def application(reports: pathlib.Path) -> web.Application:
 
 @web.middleware
 async def _answer(request: web.Request, handler: _Handler) -> web.StreamResponse:
-    """Answer a request if it is admitted; what cannot be met is a sentence."""
     if refusal := _refusal(request):
         return sites.problem(refusal, status=403)
     try:
@@ -91,7 +90,6 @@ _WORDS = {
 
 
 def _refusal(request: web.Request) -> str:
-    """Return why a request is not admitted; empty: it is."""
     host = request.headers.get(hdrs.HOST, "")
     if host.partition(":")[0] not in HOSTS:
         return f"expected this server as 127.0.0.1 or localhost, got the name {host!r:.100}"

@@ -51,7 +51,6 @@ async def answer_index(request: web.Request) -> web.Response:
 
 
 def problem(text: str, *, status: int) -> web.Response:
-    """Return the answer to a request that cannot be met, in one sentence."""
     return page("problem.html.j2", status=status, text=text)
 
 

@@ -67,7 +67,6 @@ def _line(path: pathlib.Path, witness: Sequence[pathlib.Path]) -> "displaying.Li
 def _check(
     path: pathlib.Path, witness: Sequence[pathlib.Path]
 ) -> "tuple[judging.Examination, str]":
-    """Judge a run directory; return also why its pages were not written, if so."""
     from harness.checks import judging
     from harness.report import publishing
 

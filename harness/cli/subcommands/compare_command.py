@@ -23,9 +23,8 @@ ROWS_MAX = 20
 def compare(
     *,
     paths: list[pathlib.Path] = options.argument(
-        "Two: folders of runs, campaigns, or of a scenario's runs, or packs. The first is A.",
+        "Two: folders of runs, campaigns, or of a scenario's runs. The first is A.",
         "RUNS",
-        callback=run_paths.compared,
     ),
     form: outputs.OutputOptions,
     comment: pathlib.Path | None = options.of(

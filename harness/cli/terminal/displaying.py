@@ -155,7 +155,6 @@ def run_progress(
 
 @contextlib.contextmanager
 def status(text: str, out: outputs.Output) -> Iterator[Callable[[str], None]]:
-    """Show a status line on a terminal; yield the function that changes it."""
     if out.is_quiet:
         yield lambda _: None
         return
@@ -235,7 +234,6 @@ def show_line(line: Line, *, out: outputs.Output) -> None:
 def show_each(
     paths: Iterable[pathlib.Path], look: Callable[[pathlib.Path], Line], *, out: outputs.Output
 ) -> int:
-    """Print a line for each run directory, and the document of all; return the worst exit code."""
     lines = []
     for path in paths:
         try:

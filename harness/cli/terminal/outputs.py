@@ -71,7 +71,6 @@ def chosen(form: str = "text", *, quiet: bool = False, verbose: bool = False) ->
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the rows as lines with aligned columns; the last column is not padded."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

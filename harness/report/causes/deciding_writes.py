@@ -48,7 +48,6 @@ def differences(before: Any, after: Any) -> list[Line]:
 
 
 def _values(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each value that has no others in it, and the value as JSON."""
     if path in _IGNORED:
         return
     if isinstance(value, dict) and value:
@@ -93,7 +92,6 @@ class Version(NamedTuple):
         return self.event == "DELETED"
 
     def part(self, place: str) -> Any:
-        """Return a value, such as that at `spec.nodeName`; empty if there is none."""
         return places.value(self.object, place) or ""
 
 
@@ -142,7 +140,6 @@ class DecidingWrites:
             self._versions.setdefault(key, []).append(version)
 
     def of(self, violation: verdicts.DoubleAllocation) -> list[Write]:
-        """Return the writes of a double allocation, in the order of their commits."""
         found = []
         for holder, letter in zip(violation.holders, "AB", strict=True):
             title = f"claim {letter}, {holder.name}, is allocated"
@@ -175,7 +172,6 @@ def _is_bound(version: Version) -> bool:
 
 
 def _decoder(keys: Iterable[_Key]) -> journal_reader.DecodeLines:
-    """Return a decoder that skips lines without any of the names."""
     names = sorted({name for _, _, name in keys})
     quoted = "|".join(re.escape(msgspec.json.encode(name).decode()) for name in names)
     pattern = re.compile(f'"record":"(?:header|trailer)"|"name": ?(?:{quoted})'.encode())

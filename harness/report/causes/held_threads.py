@@ -38,7 +38,6 @@ def of_script(history: histories.History) -> Iterator[HeldThread]:
 
 
 def of_orders(history: histories.History) -> Iterator[HeldThread]:
-    """Yield the threads that were held in tried orders that have found something."""
     for tried in history.orders() or ():
         if isinstance(tried, records.OrderTried) and tried.found:
             for hold in tried.holds:

@@ -19,7 +19,6 @@ BYTES_MAX = 512 * 2**20
 
 
 def text(found: documents.DoubleAllocationDocument) -> str:
-    """Return the race with its reasons and its window, in one paragraph."""
     why = " ".join(found.why)
     window = f" Window: {texts.window(found.window)}." if found.window else ""
     return f"According to the scheduler's log: {texts.signature(found)}. {why}{window}"

@@ -200,7 +200,6 @@ def _draw_interval(lanes: _Lanes, name: str, ns: tuple[int, int | None], title: 
 
 
 def _draw_window(lanes: _Lanes, window: explaining.Window) -> list[str]:
-    """Shade the time from the stale read to the write that it missed, below everything else."""
     left, right = lanes.x(window.read.ts_ns), lanes.x(window.missed.ts_ns)
     text = f"stale for {window.length_ms:,.3f} ms"
     x, anchor = (left, "start") if left < 60 else (right, "end")

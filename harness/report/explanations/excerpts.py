@@ -28,7 +28,6 @@ def of_lines(records: Iterable[LogRecord]) -> list[Line]:
 
 
 def of_told(entries: double_allocations.Told) -> list[Line]:
-    """Return lines in order, each with its meaning, and those beside them."""
     known = list(entries)
     is_one_file = len({record.file.name for record, _ in known}) < 2
     ordered = sorted(

@@ -67,7 +67,6 @@ class Race(NamedTuple):
 
 
 def events(race: Race) -> list[Event]:
-    """Return all that is known to have happened to both claims and the device, in order."""
     found = [*_placed(race), *_steps(race), *_arrivals(race)]
     found += [*_faults(race), *_processes(race), *_thread_holds(race)]
     return sorted(found, key=lambda event: (event.ts_ns, event.order))
@@ -146,7 +145,6 @@ def _differing(before: Stored | None, after: Stored, device: str) -> Iterator[st
 
 
 def _commits(race: Race) -> Iterator[tuple[int, Event]]:
-    """Yield the versions of both claims, and of bindings, each when the recorder saw it."""
     for holder, letter in race.claims:
         yield from _of_claim(race, holder, letter)
         for pod in holder.pods:
@@ -171,7 +169,6 @@ def _of_claim(race: Race, holder: verdicts.Holder, letter: str) -> Iterator[tupl
 
 
 def commit_times(race: Race) -> dict[int, int]:
-    """Return the versions of both claims, and of bindings, each with the time of its commit."""
     first = {version: event.ts_ns for version, event in _commits(race)}
     for version, ts_ns in _proofs(race, set(first)):
         if version in first:

@@ -148,12 +148,10 @@ def _watch(race: race_events.Race, seen: Mapping[str, int], *, is_held: bool) ->
 
 
 def _claims(letters: Sequence[str]) -> str:
-    """Return claims as words; empty without any."""
     return f"claim{'s' * (len(letters) > 1)} {' and '.join(letters)}" if letters else ""
 
 
 def _by_process(items: Iterable[tuple[str, ...]]) -> str:
-    """Return claims as words, of several processes each with its own."""
     named: dict[str, list[str]] = {}
     for process, letter in sorted(items):
         named.setdefault(process, []).append(letter)

@@ -94,7 +94,6 @@ def _usable(manifest: sources.Manifest, left_out: dict[str, None]) -> set_specs.
 
 
 def _used(obj: set_specs.Manifest, left_out: dict[str, None]) -> set_specs.Manifest:
-    """Return what a user of a run creates of an object; `left_out` gets the names of the rest."""
     metadata = {**obj["metadata"]}
     metadata.pop("namespace", None)
     base = metadata.pop("generateName", "").rstrip("-.")

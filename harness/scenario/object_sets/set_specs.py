@@ -172,7 +172,6 @@ class SetObject(Spec):
 
     @property
     def workload(self) -> Workload | None:
-        """The pods that it makes; None: it makes none."""
         if (at := workload_kinds.TEMPLATES.get(self.kind)) is None:
             return None
         shape, template = shape_of(self.manifest), places.value(self.manifest, at)
@@ -256,7 +255,6 @@ class ObjectSet(Spec):
 
     @property
     def is_whole(self) -> bool:
-        """True if its pods use no templates but its own."""
         entries = (entry for _, workload in self.workloads for entry in workload.entries)
         used = {entry.resource_claim_template_name for entry in entries}
         return used <= {None, *self.names(TEMPLATE)}
@@ -282,7 +280,6 @@ class ObjectSet(Spec):
 
     @property
     def requests(self) -> Iterator[tuple[SetObject, Manifest]]:
-        """The requests of its claims, with the alternatives instead of their request."""
         yield from self._of_claims("devices.requests[].exactly")
         yield from self._of_claims("devices.requests[].firstAvailable[]")
 
