@@ -1,8 +1,8 @@
 """How often the tested subjects were INVALID in each campaign: a part of the index's page."""
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -21,31 +21,6 @@ HEIGHT, _TOP, _BOTTOM = 160, 20, 140
 _ASIDE = 0.3
 """Percent between two subjects in the same campaign, so that both are seen."""
 _SUBJECT = ["subject", "cluster"]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Point:
-    """The runs of a subject in one campaign: percent from the left, and pixels from the top."""
-
-    x: float
-    y: float
-    low: float
-    high: float
-    title: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Line:
-    """One subject on one cluster."""
-
-    subject: str
-    cluster: str
-    campaigns: int
-    newest: Rate
-    """The rate in the newest campaign with such runs."""
-    all: Rate
-    points: list[Point]
-    """From the oldest to the newest; empty if the subject is not plotted."""
 
 
 def section(campaigns: Iterable[tuple[str, campaign_folders.CampaignFolder]]) -> str:
@@ -85,7 +60,7 @@ def _rates(rows: pd.DataFrame) -> list[Rate]:
     return [Rate(*pair) for pair in zip(rows["invalid"], rows["runs"], strict=True)]
 
 
-def _lines(sums: pd.DataFrame, times: Sequence[str], top: float) -> list[Line]:
+def _lines(sums: pd.DataFrame, times: Sequence[str], top: float) -> list[dict[str, Any]]:
     subjects = [part for _, part in sums.groupby(_SUBJECT)]
     subjects.sort(key=lambda part: str(part["started"].max()), reverse=True)
     return [
@@ -94,29 +69,29 @@ def _lines(sums: pd.DataFrame, times: Sequence[str], top: float) -> list[Line]:
     ]
 
 
-def _line(rows: pd.DataFrame, number: int, times: Sequence[str], top: float) -> Line:
+def _line(rows: pd.DataFrame, number: int, times: Sequence[str], top: float) -> dict[str, Any]:
+    """Return one subject on one cluster, with a point for each campaign that is plotted."""
     found = _rates(rows)
     subject, cluster = rows[_SUBJECT].iloc[0]
     aside = _ASIDE * number
-    return Line(
-        subject=subject,
-        cluster=cluster,
-        campaigns=len(rows),
-        newest=found[-1],
-        all=Rate(int(rows["invalid"].sum()), int(rows["runs"].sum())),
-        points=[
+    return {
+        "subject": subject,
+        "cluster": cluster,
+        "campaigns": len(rows),
+        "newest": found[-1],
+        "all": Rate(int(rows["invalid"].sum()), int(rows["runs"].sum())),
+        "points": [
             _point(
                 100 * (times.index(time) + 0.3) / len(times) + aside, f"{time}: {rate}", rate, top
             )
             for time, rate in zip(rows["started"], found, strict=True)
             if time in times
         ],
-    )
+    }
 
 
-def _point(x: float, title: str, rate: Rate, top: float) -> Point:
-    low, middle, high = (
-        _BOTTOM - (_BOTTOM - _TOP) * share / top
-        for share in (rate.interval[0], rate.share, rate.interval[1])
-    )
-    return Point(x=x, y=middle, low=low, high=high, title=title)
+def _point(x: float, title: str, rate: Rate, top: float) -> dict[str, Any]:
+    """Return percent from the left, and pixels from the top."""
+    shares = {"low": rate.interval[0], "y": rate.share, "high": rate.interval[1]}
+    pixels = {key: _BOTTOM - (_BOTTOM - _TOP) * share / top for key, share in shares.items()}
+    return {"x": x, "title": title, **pixels}

@@ -10,7 +10,7 @@ import pathlib
 import shlex
 import stat
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any
 
 from harness import errors, writing
 from harness.checks import fault_records, judging, run_course, verdict_files, verdicts
@@ -141,25 +141,8 @@ def _script(history: histories.History) -> Iterator[tuple[records.ScriptStep, st
         yield step, f"{(step.ended_ns - played[0].begun_ns) / 1e6:,.0f}"
 
 
-class _Fault(NamedTuple):
-    """A fault as a row; times are seconds from the start of the run, empty if unknown."""
-
-    name: str
-    text: str
-    """The fault as text, from the plan."""
-    required: str
-    """`yes`, `no`, or `not planned`."""
-    windows: str
-    """The times in which it was on: `0.51 to 9.80`."""
-    times: int
-    """Number of times it took effect."""
-    first: str
-    last: str
-    errors: list[str]
-    """Why it could not be injected or healed as planned."""
-
-
-def _faults(found: fault_records.FaultRecords, *, started_ns: int) -> Iterator[_Fault]:
+def _faults(found: fault_records.FaultRecords, *, started_ns: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of faults; times are seconds from the start of the run, empty if unknown."""
     planned = {fault.name: fault for fault in found.planned}
     others = [item.fault for item in found.applications] + [item.fault for item in found.windows]
     for name in dict.fromkeys([*planned, *others]):
@@ -170,16 +153,16 @@ def _faults(found: fault_records.FaultRecords, *, started_ns: int) -> Iterator[_
             f"{_second(window.begun_ns, started_ns)} to {_second(window.ended_ns, started_ns)}"
             for window in windows
         ]
-        yield _Fault(
-            name=name,
-            text=fault.text if fault else "in the record only",
-            required=_requirement(fault),
-            windows=", ".join(spans),
-            times=len(begun),
-            first=_second(min(begun), started_ns) if begun else "",
-            last=_second(max(begun), started_ns) if begun else "",
-            errors=[window.error for window in windows if window.error],
-        )
+        yield {
+            "name": name,
+            "text": fault.text if fault else "in the record only",
+            "required": _requirement(fault),
+            "windows": ", ".join(spans),
+            "times": len(begun),
+            "first": _second(min(begun), started_ns) if begun else "",
+            "last": _second(max(begun), started_ns) if begun else "",
+            "errors": [window.error for window in windows if window.error],
+        }
 
 
 def _requirement(fault: plans.PlannedFault | None) -> str:

@@ -6,7 +6,6 @@ import os
 import pathlib
 import urllib.parse
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from harness import writing
 from harness.checks import verdicts
@@ -26,35 +25,8 @@ REASON_MAX = 200
 """Characters of a reason or summary; the run's own page has all."""
 
 
-class RunRow(NamedTuple):
-    """One run in a list."""
-
-    verdict: str
-    """Its verdict, or its state if it has none."""
-    look: str
-    """The verdict whose colour it has: a control that was caught is as good as a VALID run."""
-    purpose: str
-    expected: str
-    """The verdict that it should have, and whether it has it; empty without a verdict."""
-    started: str
-    scenario: str
-    subject: str
-    cluster: str
-    reason: str
-    link: str
-
-
-class CampaignRow(NamedTuple):
-    """One campaign in a list."""
-
-    verdict: str
-    """Empty if it is not known."""
-    started: str
-    runs: str
-    seed: str
-    cluster: str
-    summary: str
-    link: str
+_Row = dict[str, str]
+"""A run or a campaign, as the columns of its table."""
 
 
 def write(reports: pathlib.Path) -> pathlib.Path:
@@ -97,9 +69,9 @@ def page(reports: pathlib.Path, *, served_at: str = "") -> str:
         for run in folder.runs()
         if not served_at or _has_no_links(run.path, "plan.json", "verdict.json")
     ]
-    runs.sort(key=lambda row: row.started, reverse=True)
-    runs.sort(key=lambda row: list(HEADINGS).index(row.purpose))
-    subjects = sorted({run.subject for run in runs if run.subject})
+    runs.sort(key=lambda row: row["started"], reverse=True)
+    runs.sort(key=lambda row: list(HEADINGS).index(row["purpose"]))
+    subjects = sorted({run["subject"] for run in runs if run["subject"]})
     found = [
         campaign
         for campaign in folder.campaigns()
@@ -119,7 +91,7 @@ def page(reports: pathlib.Path, *, served_at: str = "") -> str:
             rates=_rates(campaigns, found),
             runs_left_out=folder.runs_left_out,
             campaigns_left_out=folder.campaigns_left_out,
-            verdicts=sorted({run.verdict for run in runs}),
+            verdicts=sorted({run["verdict"] for run in runs}),
             subjects=subjects,
             numbers={name: number for number, name in enumerate(subjects)},
             is_served=bool(served_at),
@@ -127,22 +99,20 @@ def page(reports: pathlib.Path, *, served_at: str = "") -> str:
     )
 
 
-def _rates(
-    rows: Sequence[CampaignRow], campaigns: Sequence[campaign_folders.CampaignFolder]
-) -> str:
+def _rates(rows: Sequence[_Row], campaigns: Sequence[campaign_folders.CampaignFolder]) -> str:
     if not campaigns:
         return ""
     from harness.report import campaign_rates  # pandas: not for the index of single runs
 
-    started = (row.started for row in rows)
+    started = (row["started"] for row in rows)
     return campaign_rates.section(zip(started, campaigns, strict=True))
 
 
-def _run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
+def _run_row(run: run_folders.RunFolder, *, link: str) -> _Row:
     plan, verdict = run.plan, run.verdict
     purpose = plan.purpose if plan else Purpose.SUBJECT
     look, expected = _expected(purpose, plan, verdict.verdict if verdict else None)
-    return RunRow(
+    return _Row(
         verdict=verdict.verdict if verdict else run.state,
         look=look,
         purpose=purpose,
@@ -159,6 +129,10 @@ def _run_row(run: run_folders.RunFolder, *, link: str) -> RunRow:
 def _expected(
     purpose: Purpose, plan: plans.Plan | None, verdict: verdicts.Verdict | None
 ) -> tuple[str, str]:
+    """Return the verdict whose colour a run has, and what it should have been; empty: no verdict.
+
+    A control that was caught is as good as a VALID run.
+    """
     is_hazard, wanted = purpose is Purpose.HAZARD, purpose.expected
     name = f"{wanted} ({plan.hypothesis})" if plan and is_hazard else str(wanted)
     if verdict is None:
@@ -180,10 +154,10 @@ def _asked(hazard: str, verdict: verdicts.Verdict) -> tuple[str, str]:
     return verdicts.Verdict.VALID, f"✓ {hazard}, {shown}"
 
 
-def _campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> CampaignRow:
+def _campaign_row(campaign: campaign_folders.CampaignFolder, *, link: str) -> _Row:
     ended = [result.verdict or "ERROR" for result in campaign.results]
     counts = ", ".join(f"{ended.count(name)} {name}" for name in sorted({*ended}))
-    return CampaignRow(
+    return _Row(
         verdict=campaign.verdict,
         started=_started(campaign.path),
         runs=f"{len(ended)} of {campaign.planned}" if campaign.problem else str(len(ended)),
