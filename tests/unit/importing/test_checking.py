@@ -19,6 +19,18 @@ from tests.unit.importing import found_inputs
 
 OBJECTS = list(yaml.safe_load_all(pathlib.Path(__file__).with_suffix(".yaml").read_text()))
 """Objects of every kind that an import takes, with every part that it reads."""
+DEPLOYMENT = """
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d, namespace: ml}
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]
+      resourceClaims: [{name: g, resourceClaimTemplateName: one-gpu}]
+"""
 FEW = hypothesis.settings(max_examples=40, deadline=None, database=None, derandomize=True)
 
 
@@ -84,10 +96,7 @@ def test_an_object_with_another_part_is_refused_or_runs(
 def test_what_an_api_server_would_refuse_is_named(
     tmp_path: pathlib.Path, change: tuple[str, str], said: str
 ) -> None:
-    deployment = found_inputs.workload(
-        "Deployment", "d", f"{{replicas: 1, template: {{spec: {found_inputs.PODS}}}}}"
-    )
-    text = found_inputs.DEVICES + deployment
+    text = found_inputs.DEVICES + DEPLOYMENT
     assert change[0] in text
     files = found_inputs.written(tmp_path, text.replace(*change))
     with pytest.raises(errors.ManifestError, match=said) as caught:
