@@ -14,8 +14,6 @@ from harness.cli import commands, helps
 RIDDLES = re.compile(
     "so many|so often|so long|one more gets|nobody|somebody|anew|whoever", re.IGNORECASE
 )
-"""Short option -> the long one that it stands for in every command."""
-"""Parts that take the flags of the programs that they stand for: `-v` is klog's verbosity."""
 
 
 def every_command(

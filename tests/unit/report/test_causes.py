@@ -171,19 +171,7 @@ def test_observations_that_are_too_large_are_not_read_again(
     assert found.of(_violation(source)) == []
 
 
-DIFFERENCES: dict[str, tuple[Any, Any, list[str]]] = {
-    "nothing": ({"a": 1}, {"a": 1}, []),
-    "changed": ({"a": 1}, {"a": 2}, ["- a: 1", "+ a: 2"]),
-    "added": ({}, {"a": {"b": [1]}}, ["+ a.b[0]: 1"]),
-    "removed": ({"a": {"b": 1}, "c": 2}, {"c": 2}, ["- a.b: 1"]),
-    "another type": ({"a": {"b": 1}}, {"a": 3}, ["- a.b: 1", "+ a: 3"]),
-    "a list": ({"a": [1, 2]}, {"a": [1, 3, 4]}, ["- a[1]: 2", "+ a[1]: 3", "+ a[2]: 4"]),
-    "empty": ({}, {"a": {}, "b": []}, ["+ a: {}", "+ b: []"]),
-    "managed fields": ({"metadata": {"a": 1}}, {"metadata": {"a": 1, "managedFields": [1]}}, []),
-}
-
-
-@pytest.mark.parametrize(("before", "after", "expected"), DIFFERENCES.values(), ids=DIFFERENCES)
+@pytest.mark.parametrize(("before", "after", "expected"), cases.read(__file__, "differences"))
 def test_differences(before: Any, after: Any, expected: list[str]) -> None:
     lines = deciding_writes.differences(before, after)
     assert [f"{line.sign} {line.text}" for line in lines] == expected

@@ -4,6 +4,7 @@ import pytest
 
 from harness import errors
 from harness.scenario import cluster_features, loading, profiles, specs
+from tests.support import cases
 
 
 def scenario(name: str, *overrides: str) -> specs.Scenario:
@@ -25,25 +26,12 @@ def test_tolerations_need_the_gate_of_taints() -> None:
         assert switches(tolerant, (1, 35))[0] == {"DRADeviceTaints": True}
 
 
-@pytest.mark.parametrize(
-    ("name", "version", "expected"),
-    [
-        ("pod-churn", (1, 34), {}),
-        ("partitions", (1, 35), {"DRAPartitionableDevices", "DRAConsumableCapacity"}),
-        ("partitions", (1, 36), {}),
-        ("capacities", (1, 35), {"DRAConsumableCapacity"}),
-        ("binding-conditions", (1, 35), {"DRADeviceBindingConditions"}),
-        ("binding-conditions", (1, 36), {}),
-        ("extended-resources", (1, 34), {"DRAExtendedResource"}),
-        ("h19-late-binding-extended", (1, 34), {"DRAExtendedResource"}),
-        ("taints-come-and-go", (1, 36), {"DRADeviceTaintRules"}),
-        ("taints-come-and-go", (1, 37), {}),
-    ],
-)
+@pytest.mark.parametrize(("name", "version", "expected"), cases.read(__file__, "gates"))
 def test_gates_that_are_off_by_default_are_switched_on(
-    name: str, version: cluster_features.Version, expected: set[str]
+    name: str, version: list[int], expected: list[str]
 ) -> None:
-    assert switches(scenario(name), version)[0] == dict.fromkeys(expected, True)
+    major, minor = version
+    assert switches(scenario(name), (major, minor))[0] == dict.fromkeys(expected, True)
 
 
 def test_rules_are_served_by_the_versions_that_have_them() -> None:

@@ -10,86 +10,50 @@ import msgspec
 import pytest
 
 from harness.campaign import campaign_documents
-from harness.checks import threshold_results, verdicts
+from harness.checks import threshold_results
 from harness.cli.terminal import annotations
 from harness.history import plans, results
-from harness.history.purposes import Purpose
-
-VALID, UNKNOWN, INVALID = verdicts.Verdict
-ONE = "not found in 1 run"
-MISSED = "title=control not caught%3A churn%2C a-defect"
+from tests.support import cases
 
 
-def run(verdict: verdicts.Verdict | None, *, control: bool = False) -> results.RunResult:
-    return results.RunResult(
-        scenario="churn",
-        subject="a-defect" if control else "correct",
-        purpose=Purpose.CONTROL if control else Purpose.SUBJECT,
-        seconds=1.0,
-        verdict=verdict,
-        double_allocations=int(verdict is INVALID),
-        reason="because",
-        error="" if verdict else "no engine",
-    )
+@pytest.fixture(autouse=True)
+def in_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+
+
+def result(verdict: str | None, purpose: str) -> results.RunResult:
+    fields = {"scenario": "churn", "subject": "a", "purpose": purpose, "seconds": 1.0}
+    fields |= {"verdict": verdict, "double_allocations": int(verdict == "INVALID")}
+    fields |= {"reason": "because", "error": "" if verdict else "no engine"}
+    return msgspec.convert(fields, results.RunResult)
 
 
 def _document(**parts: Any) -> Any:
     return types.SimpleNamespace(**{"rows": [], "thresholds": []} | parts)
 
 
-def lines(found: list[results.RunResult], capsys: pytest.CaptureFixture[str]) -> list[str]:
-    annotations.of_campaign(_document(rows=results.rows(found)))
-    return capsys.readouterr().out.splitlines()
-
-
-@pytest.fixture
-def in_actions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-
-
-@pytest.mark.usefixtures("in_actions")
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        ([run(VALID), run(INVALID, control=True)], []),
-        ([run(INVALID)], ["::error title=INVALID churn%2C correct::INVALID: because"]),
-        ([run(UNKNOWN)], ["::warning title=UNKNOWN churn%2C correct::UNKNOWN: because"]),
-        ([run(None)], ["::error title=ERROR churn%2C correct::ERROR: no engine"]),
-        ([run(VALID, control=True), run(INVALID, control=True)], []),
-        (
-            [run(VALID, control=True), run(UNKNOWN, control=True)],
-            [f"::error {MISSED}::not found in 2 runs; the last one was UNKNOWN: because"],
-        ),
-        (
-            [run(None, control=True)],
-            [f"::error title=ERROR churn%2C a-defect::{ONE}; the last one was ERROR: no engine"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("runs", "expected"), cases.read(__file__, "campaigns"))
 def test_one_for_each_thing_that_is_wrong(
-    found: list[results.RunResult], expected: list[str], capsys: pytest.CaptureFixture[str]
+    runs: list[list[Any]],
+    expected: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert lines(found, capsys) == expected
+    document = _document(rows=results.rows([result(*run) for run in runs]))
+    annotations.of_campaign(document)
+    assert capsys.readouterr().out.splitlines() == expected
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    annotations.of_campaign(document)
+    assert capsys.readouterr().out == ""
 
 
-@pytest.mark.usefixtures("in_actions")
-@pytest.mark.parametrize(
-    ("verdict", "expected"),
-    [
-        (VALID, ""),
-        (UNKNOWN, "::warning title=UNKNOWN churn::because\n"),
-        (INVALID, "::error title=INVALID churn::because\n"),
-    ],
-)
-def test_a_run(
-    verdict: verdicts.Verdict, expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    judgement = types.SimpleNamespace(verdict=verdict, scenario="churn", reason="because")
-    annotations.of_judgement(judgement)
+@pytest.mark.parametrize(("verdict", "expected"), cases.read(__file__, "runs"))
+def test_a_run(verdict: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Any = result(verdict, "subject")
+    annotations.of_judgement(run)
     assert capsys.readouterr().out == expected
 
 
-@pytest.mark.usefixtures("in_actions")
 def test_a_message_stays_one_command(capsys: pytest.CaptureFixture[str]) -> None:
     annotations.error("a: b, 100%", "first\r\n::error::second 5%")
     (line,) = capsys.readouterr().out.splitlines()
@@ -97,24 +61,17 @@ def test_a_message_stays_one_command(capsys: pytest.CaptureFixture[str]) -> None
     assert re.fullmatch(r"::error title=[^,:\n]*::[^\r\n]*", line)
 
 
-def test_there_are_none_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    assert lines([run(INVALID)], capsys) == []
-
-
-@pytest.mark.usefixtures("in_actions")
 def test_thresholds_of_a_campaign(capsys: pytest.CaptureFixture[str]) -> None:
     threshold = plans.Threshold(metric="claims", min=5, per="campaign")
     answers = [threshold_results.judged(threshold, value, "none") for value in (5, 4, None)]
-    fields = [msgspec.structs.asdict(item) for item in answers]
     thresholds = [
-        campaign_documents.ThresholdResult(**known, scenario="churn", subject="correct")
-        for known in fields
+        campaign_documents.ThresholdResult(
+            **msgspec.structs.asdict(item), scenario="churn", subject="a"
+        )
+        for item in answers
     ]
     annotations.of_campaign(_document(thresholds=thresholds))
     assert capsys.readouterr().out.splitlines() == [
-        "::error title=INVALID churn%2C correct::threshold claims: 4, wanted at least 5",
-        "::warning title=UNKNOWN churn%2C correct::threshold claims: none",
+        "::error title=INVALID churn%2C a::threshold claims: 4, wanted at least 5",
+        "::warning title=UNKNOWN churn%2C a::threshold claims: none",
     ]

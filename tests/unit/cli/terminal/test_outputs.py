@@ -241,6 +241,3 @@ def _document(made: list[results.RunResult], folder: pathlib.Path) -> dict[str, 
     document = campaign_documents.document(made, plan, folder)
     found: dict[str, Any] = schemas.obeying("campaign", msgspec.json.encode(document))
     return found
-
-
-# ---------------------------------------------------------------- progress
