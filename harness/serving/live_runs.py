@@ -22,18 +22,28 @@ WINDOW_S = 5
 """Whole seconds over which a present rate is taken."""
 
 
-class Calls:
-    """API calls that have ended."""
+class ApiCalls:
+    """All calls of a run; `see` takes the records of one process after the other."""
 
     def __init__(self) -> None:
         self.outcomes = collections.Counter[str]()
         self.took_ns = array.array("q")
+        self.open: dict[tuple[str, int], int] = {}
+        """Process and number of each call without an answer so far, with its begin."""
+        self._by_second = collections.Counter[int]()
+        """Calls that ended, by seconds of the clock of the records."""
 
-    def counted(self, verb: str = "", resource: str = "") -> snapshots.Calls:
+    def see(self, process: str, record: records.Invocation | records.Completion) -> None:
+        if isinstance(record, records.Invocation):
+            self.open[process, record.op] = record.ts_ns
+        elif (begun_ns := self.open.pop((process, record.op), None)) is not None:
+            self._by_second[record.ts_ns // 10**9] += 1
+            self.outcomes[record.outcome] += 1
+            self.took_ns.append(record.ts_ns - begun_ns)
+
+    def ended(self) -> snapshots.Calls:
         latency = run_figures.latency(self.took_ns)
         return snapshots.Calls(
-            verb=verb,
-            resource=resource,
             calls=self.outcomes.total(),
             ok=self.outcomes["ok"],
             fail=self.outcomes["fail"],
@@ -41,28 +51,6 @@ class Calls:
             p50_ms=latency.p50_ms,
             p99_ms=latency.p99_ms,
         )
-
-
-class ApiCalls:
-    """All calls of a run; `see` takes the records of one process after the other."""
-
-    def __init__(self) -> None:
-        self.by_key: dict[tuple[str, str], Calls] = collections.defaultdict(Calls)
-        """Verb, and resource with its subresource -> their calls."""
-        self.total = Calls()
-        self.open: dict[tuple[str, int], records.Invocation] = {}
-        """Process and number of each call without an answer so far."""
-        self._by_second = collections.Counter[int]()
-        """Calls that ended, by seconds of the clock of the records."""
-
-    def see(self, process: str, record: records.Invocation | records.Completion) -> None:
-        if isinstance(record, records.Invocation):
-            self.open[process, record.op] = record
-        elif begun := self.open.pop((process, record.op), None):
-            self._by_second[record.ts_ns // 10**9] += 1
-            for calls in (self.total, self.by_key[begun.verb, begun.resource]):
-                calls.outcomes[record.outcome] += 1
-                calls.took_ns.append(record.ts_ns - begun.ts_ns)
 
     def rate(self, now_ns: int | None) -> float:
         """Return calls per second in the last whole seconds before `now_ns`; None: on average."""
@@ -107,7 +95,6 @@ def _newest_write(folder: pathlib.Path) -> float:
 
 _BATCH = 500
 """Records between two looks at the clock."""
-_ROWS = 50
 
 
 class LiveRun:
@@ -190,7 +177,6 @@ class LiveRun:
         goes_on = state in ("starting", "running") and (
             plan is not None and plan.boot_id == clocks.boot_id()
         )
-        rows = sorted(self._calls.by_key.items(), key=lambda item: -item[1].outcomes.total())
         folded, claims, pods = (
             self._folded,
             self._folded.claims.values(),
@@ -207,10 +193,9 @@ class LiveRun:
             phase="" if state == "ended" else "judging" if state == "judging" else self._phase,
             elapsed_s=round(self._elapsed_s(state), 1),
             is_read=self._is_read,
-            api_calls=self._calls.total.counted(),
+            api_calls=self._calls.ended(),
             api_calls_open=len(self._calls.open),
             api_calls_per_s=round(self._calls.rate(clocks.monotonic_ns() if goes_on else None), 1),
-            by_call=[calls.counted(*key) for key, calls in rows[:_ROWS]],
             claims=len(folded.stream(hold_history.CLAIMS).live),
             claims_created=len(claims),
             claims_allocated=_ready(claims),

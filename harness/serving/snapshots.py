@@ -18,9 +18,6 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
     p50_ms: float | None = None
     p99_ms: float | None = None
-    verb: str = ""
-    """Empty: all of them."""
-    resource: str = ""
     calls: int
     ok: int
     fail: int
@@ -49,8 +46,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     api_calls_open: int
     api_calls_per_s: float
     """Rate of the last 5 whole seconds; the average of a run that has ended."""
-    by_call: list[Calls]
-    """Calls by verb and resource, the most frequent first."""
     claims: int
     """That exist now."""
     claims_created: int

@@ -15,23 +15,14 @@ COMMITTED = "the allocation of claim B was committed"
 """The meaning of time zero without steps of the scheduler: when it chose is not known."""
 
 
-class StepRow(NamedTuple):
-    """A step as a table row; `number` counts from 1, `ms` is relative to time zero."""
-
-    number: int
-    ms: str
-    thread: str
-    name: str
-    about: str
-
-
 class Strip(NamedTuple):
     """The picture, explanation and steps of a double allocation."""
 
     picture: str
     why: str
     """The stale read, and how long its window was."""
-    steps: list[StepRow]
+    steps: list[dict[str, object]]
+    """The steps as rows of a table: `number` counts from 1, `ms` from time zero."""
     steps_left_out: int
     story: list[tuple[int, str]]
     """The deciding steps: the number of each among `steps`, and a sentence."""
@@ -54,33 +45,27 @@ def strip(
     """
     origin, around = time_zero(violation, steps), _around(violation, steps)
     shown, window = around[:STEPS_MAX], explaining.window(violation, steps)
-    lettered = {uid: f"claim {letter}" for uid, letter in _letters(violation).items()}
+    letters = _letters(violation)
+    lettered = {uid: f"claim {letter}" for uid, letter in letters.items()}
     explanation = explaining.explain(violation, steps)
     return Strip(
         picture=_picture(violation, shown, origin, window, _held_then(held, violation, origin)),
         why=f"{explanation} {window.text}" if window else explanation,
-        steps=rows(violation, shown, origin),
+        steps=[
+            {
+                "number": number,
+                "ms": f"{(step.ts_ns - origin) / 1e6:+.2f}",
+                "thread": step.thread,
+                "name": step.name,
+                "about": _about(step, letters),
+            }
+            for number, step in enumerate(shown, start=1)
+        ],
         steps_left_out=len(around) - len(shown),
         story=step_sentences.tell(shown, {**names, **lettered}, origin_ns=origin),
         zero_ns=origin,
         zero_meaning=CHOSEN if explaining.planned(violation, 1, steps) else COMMITTED,
     )
-
-
-def rows(
-    violation: verdicts.DoubleAllocation, steps: Sequence[records.Step], zero_ns: int
-) -> list[StepRow]:
-    letters = _letters(violation)
-    return [
-        StepRow(
-            number,
-            f"{(step.ts_ns - zero_ns) / 1e6:+.2f}",
-            step.thread,
-            step.name,
-            _about(step, letters),
-        )
-        for number, step in enumerate(steps, start=1)
-    ]
 
 
 def _letters(violation: verdicts.DoubleAllocation) -> dict[str, str]:
