@@ -23,7 +23,7 @@ from harness.checks import judging, run_course, verdicts
 from harness.history import directories, records
 from harness.report import cards, escaping, evidence, page_templates, run_facts
 from harness.report.causes import deciding_writes
-from harness.report.replay import race_states, replays
+from harness.report.replay import race_events, replays
 from harness.scenario import hazards
 
 PICTURES = pathlib.Path(__file__).parents[1] / "docs" / "findings" / "runs"
@@ -192,13 +192,13 @@ def _said(
     if item.resource == "resourceclaims":
         now, old = _stored(item, content), _stored(item, before) if before else None
         known = (*now.devices, *(old.devices if old else ()), "")
-        return " and ".join(race_states.differing(old, now, known[0]))
+        return " and ".join(race_events.differing(old, now, known[0]))
     return " and ".join(_of_pod(item, before, content))
 
 
-def _stored(item: records.Observation, content: Mapping[str, Any]) -> race_states.Stored:
+def _stored(item: records.Observation, content: Mapping[str, Any]) -> race_events.Stored:
     version = deciding_writes.Version(item.resource_version, item.ts_ns, dict(content), item.type)
-    return race_states.stored(version)
+    return race_events.stored(version)
 
 
 def _of_pod(

@@ -100,7 +100,7 @@ class Stored(NamedTuple):
         return f"version {self.version}: {held if self.devices else 'no device'}{reserved}{ending}"
 
 
-def _stored(version: deciding_writes.Version) -> Stored:
+def stored(version: deciding_writes.Version) -> Stored:
     """Return what a version of a claim says; parts that are not of the API are left out."""
     obj = version.object
     results = places.tables(obj, "status.allocation.devices.results[]")
@@ -118,7 +118,7 @@ def _stored(version: deciding_writes.Version) -> Stored:
     )
 
 
-def _differing(before: Stored | None, after: Stored, device: str) -> Iterator[str]:
+def differing(before: Stored | None, after: Stored, device: str) -> Iterator[str]:
     """Yield what a version of a claim says that the one before did not, each as a predicate."""
     if after.is_gone:
         yield "is deleted"
@@ -137,8 +137,6 @@ def _differing(before: Stored | None, after: Stored, device: str) -> Iterator[st
         yield f"is reserved for {', '.join(added)}"
     if left := [name for name in before.pods if name not in after.pods]:
         yield f"is no longer reserved for {', '.join(left)}"
-    if before.finalizers != after.finalizers:
-        yield "has other finalizers"
 
 
 # ------------------------------------------------------------------------------------ commits
@@ -157,10 +155,10 @@ def _commits(race: Race) -> Iterator[tuple[int, Event]]:
 def _of_claim(race: Race, holder: verdicts.Holder, letter: str) -> Iterator[tuple[int, Event]]:
     device, before = race.violation.device, None
     for version in race.writes.versions_of_claim(holder):
-        now = _stored(version)
+        now = stored(version)
         if before is not None and now.version <= before.version:
             continue  # listed again
-        said = list(_differing(before, now, device)) or ["changes in another way"]
+        said = list(differing(before, now, device)) or ["changes in another way"]
         held = before is not None and device in before.devices
         rank = 2 if held == (device in now.devices) else 0
         text = f"claim {letter} {' and '.join(said)}"

@@ -12,7 +12,7 @@ from harness.checks import judging, verdicts
 from harness.history import directories, plans, records
 from harness.report import escaping, evidence
 from harness.report.causes import deciding_writes, log_causes, strips
-from harness.report.replay import race_states
+from harness.report.replay import race_events
 
 OBJECTS_MAX = 6
 """Objects of each kind that are looked for."""
@@ -127,14 +127,14 @@ def _writes(
     for letter, claim in zip(string.ascii_uppercase, claims, strict=False):
         for version in stored.versions_of_claim(claim):
             if version.event != "LISTED":
-                yield ClaimWrite(letter, claim.name, version, _state(race_states.stored(version)))
+                yield ClaimWrite(letter, claim.name, version, _state(race_events.stored(version)))
 
 
 def _involved(violation: verdicts.Violation, kind: str) -> list[verdicts.InvolvedObject]:
     return [item for item in violation.objects if item.kind == kind][:OBJECTS_MAX]
 
 
-def _state(found: race_states.Stored) -> str:
+def _state(found: race_events.Stored) -> str:
     devices = f"allocated {', '.join(found.devices)}" if found.devices else "not allocated"
     reserved = [f"reserved for {', '.join(found.pods)}"] if found.pods else []
     return ", ".join(["being deleted"] * found.is_ending + [devices, *reserved])
