@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from harness import errors, writing
-from harness.cli import helps, interruptions, options, removed, run_paths
+from harness.cli import defaults, helps, interruptions, options, removed, run_paths
 from harness.cli.terminal import annotations, outputs
 from harness.report import escaping
 
@@ -116,7 +116,8 @@ def run(misuse: int = USAGE) -> int:
         outputs.be_lenient()
         command = typer.main.get_command(app)
         with run_paths.packs_removed():
-            code = command(prog_name="flake-hunt", standalone_mode=False)
+            known = {name: defaults.of_command(name) for name in sys.argv[1:2]}
+            code = command(prog_name="flake-hunt", standalone_mode=False, default_map=known)
         sys.stdout.flush()
     except errors.HarnessError as error:
         message = run_paths.readable(str(error))

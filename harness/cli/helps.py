@@ -9,6 +9,8 @@ from typing import Any
 
 from typer import core
 
+from harness.cli import defaults
+
 NAMES = ["--help", "-h", "--help-all"]
 EVERY_DAY = ("test", "run", "hunt", "explore", "check", "report", "reproduce", "scenarios")
 """The commands of a working week, which `flake-hunt --help` lists."""
@@ -33,6 +35,11 @@ class Command(core.TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         self.shows_all = _is_all(args)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and tell first which defaults are from a file."""
+        defaults.tell(ctx)
+        return super().invoke(ctx)
 
     def get_help_option(self, ctx: Any) -> Any:
         return _both(super().get_help_option(ctx))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from harness import clocks
+from harness.checks import verdict_files, verdicts
 from harness.history import directories, histories, plans, run_folders, subject_names
 
 FILES_MAX = 200
@@ -92,6 +93,16 @@ def purpose(plan: plans.Plan) -> str:
         title = f" ({known.hazard.title})" if known else ""
         return f"The scenario is known to fail without a remedy: {plan.known_to_fail}{title}."
     return ""
+
+
+def gaps(judgement: verdict_files.Judgement) -> Iterator[str]:
+    """Yield what is needed and not certified, and the checks that leave a run UNKNOWN."""
+    for item in judgement.certificate:
+        if item.needed and not item.ok:
+            yield f"not certified: {item.question} {item.reason}"
+    for check in judgement.checks:
+        if judgement.verdict is check.verdict is verdicts.Verdict.UNKNOWN:
+            yield f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
 
 
 def date(created_wall_ns: int) -> str:

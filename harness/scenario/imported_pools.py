@@ -9,9 +9,10 @@ each object shows when a run creates it. How they are renamed and created is for
 
 import dataclasses
 import hashlib
+import io
 import pathlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -52,7 +53,16 @@ class Imported:
     def __iter__(self) -> Iterator[Object]:
         from harness.compression import zstd
 
-        yield from _of_lines(zstd.decompress(self.compressed).splitlines())
+        with zstd.ZstdFile(io.BytesIO(self.compressed)) as lines:
+            yield from _of_lines(lines)
+
+
+def chunks(compressed: bytes) -> Iterator[bytes]:
+    from harness.compression import zstd  # 10 ms
+
+    with zstd.ZstdFile(io.BytesIO(compressed)) as stream:
+        while chunk := stream.read(1 << 20):
+            yield chunk
 
 
 def save(compressed: bytes, path: pathlib.Path) -> None:
@@ -60,10 +70,9 @@ def save(compressed: bytes, path: pathlib.Path) -> None:
 
     Raises StorageError or UnwritableError if that is not possible.
     """
-    from harness.compression import zstd  # 10 ms
-
-    with writing.explained(path):
-        path.write_bytes(zstd.decompress(compressed))
+    with writing.explained(path), path.open("wb") as file:
+        for chunk in chunks(compressed):
+            file.write(chunk)
 
 
 class SavedObjects:
@@ -83,7 +92,7 @@ class SavedObjects:
             yield from _of_lines(lines)
 
 
-def _of_lines(lines: Iterable[bytes]) -> Iterator[Object]:
+def _of_lines(lines: Iterator[bytes] | io.BufferedIOBase) -> Iterator[Object]:
     for line in lines:
         if not line.startswith((_HEAD[:31], b"]}")):
             yield msgspec.json.decode(line.rstrip(b",\n"))
@@ -113,10 +122,16 @@ def read(paths: Sequence[str]) -> Imported:
 
 class _Collection:
     def __init__(self) -> None:
+        from harness.compression import zstd
+
         self._first: dict[tuple[str, str, str], sources.Source] = {}
         """Where each name of a kind stands."""
         self._others: dict[str, list[Object]] = {kind: [] for kind in _ORDER}
-        self._slices: list[bytes] = []
+        self._slices = io.BytesIO()
+        self._packed = zstd.ZstdFile(self._slices, "w")
+        self._newest = b""
+        """The newest slice, which is not packed yet."""
+        self._slice_count = 0
         self._devices: Counter[tuple[str, str]] = Counter()
         """Devices by driver and pool; pools without devices are there, too."""
         self._attributes: set[str] = set()
@@ -161,8 +176,10 @@ class _Collection:
             self._has.add("counters")
         if not manifest.obj["spec"].get("nodeName"):
             self._has.add("several-nodes")
+        self._slice_count += 1
         self._devices[pool] += len(found.devices or ())
-        self._slices.append(msgspec.json.encode(manifest.obj))
+        self._packed.write(self._newest)
+        self._newest = msgspec.json.encode(manifest.obj) + b",\n"
 
     def _name(
         self, manifest: sources.Manifest, node: str, field: str, pool: tuple[str, str]
@@ -173,7 +190,7 @@ class _Collection:
             self._named[node] = sources.Manifest(obj=outline, source=manifest.source), field
 
     def imported(self, paths: Sequence[str]) -> Imported:
-        if not self._slices:
+        if not self._slice_count:
             raise errors.ManifestError(
                 f"{', '.join(paths)}: expected ResourceSlices in {KEY}, got none: write them with "
                 "`kubectl get resourceslices,deviceclasses,nodes -o yaml`"
@@ -187,15 +204,24 @@ class _Collection:
                     field=field,
                 )
         self._others["Node"] = self._others["Node"] or [*map(_node, self._named)]
+        packed = self._whole()
+        return Imported(summary=self._summary(packed), compressed=packed)
+
+    def _whole(self) -> bytes:
         from harness.compression import zstd
 
+        self._packed.close()
         others = [msgspec.json.encode(obj) for kind in _ORDER for obj in self._others[kind]]
-        content = _HEAD + b",\n".join([*others, *self._slices]) + _TAIL
-        return Imported(summary=self._summary(content), compressed=zstd.compress(content))
+        before = zstd.compress(_HEAD + b"".join(obj + b",\n" for obj in others))
+        after = zstd.compress(self._newest.removesuffix(b",\n") + _TAIL)
+        return before + self._slices.getvalue() + after
 
-    def _summary(self, content: bytes) -> pool_specs.ImportedSpec:
+    def _summary(self, packed: bytes) -> pool_specs.ImportedSpec:
         nodes, classes, templates, rules = (self._others[kind] for kind in _ORDER)
         own = sum(self._devices[key] for key in self._pools_of_nodes)
+        digest = hashlib.sha256()
+        for chunk in chunks(packed):
+            digest.update(chunk)
         resources = {
             name
             for node in nodes
@@ -209,7 +235,7 @@ class _Collection:
             nodes=len(nodes),
             own_devices=own,
             other_devices=sum(self._devices.values()) - own,
-            slices=len(self._slices),
+            slices=self._slice_count,
             drivers=tuple(dict.fromkeys(driver for driver, _ in self._devices)),
             classes={
                 item["metadata"]["name"]: str(places.value(item, "spec.extendedResourceName") or "")
@@ -219,7 +245,7 @@ class _Collection:
             resources=tuple(sorted(resources)),
             attributes=tuple(sorted(self._attributes)),
             has=tuple(sorted(self._has)),
-            sha256=hashlib.sha256(content).hexdigest(),
+            sha256=digest.hexdigest(),
         )
 
 

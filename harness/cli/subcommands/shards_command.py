@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from harness import errors
-from harness.cli import campaigning, choosing, options
+from harness.cli import campaigning, choosing, defaults, options
 from harness.cli.subcommands import hunt_command, test_command
 from harness.cli.terminal import indexing, outputs
 
@@ -81,7 +81,9 @@ def _campaign(words: Sequence[str]) -> "campaign_plan.CampaignPlan":
     app = typer.Typer()
     app.command(name)(_COMMANDS[name])
     command: Any = typer.main.get_command(app)
-    context = command.make_context(f"flake-hunt {name}", [*arguments])
+    context = command.make_context(
+        f"flake-hunt {name}", [*arguments], default_map=defaults.of_command(name)
+    )
     allowed = context.params.keys() - _LATER
     campaigning.require_no_other_options(context, allowed, "options that decide the runs")
     given = _COMMANDS[name].grouped(context.params)  # type: ignore[attr-defined]

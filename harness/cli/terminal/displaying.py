@@ -302,13 +302,8 @@ def _details(
 
 
 def _gaps(judgement: verdict_files.Judgement, *, is_verbose: bool) -> Iterator[str]:
-    for item in judgement.certificate:
-        if item.needed and not item.ok:
-            yield f"not certified: {item.question} {item.reason}"
+    yield from run_facts.gaps(judgement)
     if judgement.verdict is verdicts.Verdict.UNKNOWN:
-        for check in judgement.checks:
-            if check.verdict is verdicts.Verdict.UNKNOWN:
-                yield f"no answer: {check.check}: {check.reason.removeprefix(f'{check.check}: ')}"
         for threshold in judgement.thresholds:
             if threshold.verdict is verdicts.Verdict.UNKNOWN:
                 yield f"no answer: {threshold.sentence}"
