@@ -70,7 +70,6 @@ OPTIONS = {
         for command in ("explore", "explain", "pack", "shards merge")
         for name in ("--quiet", "-q")
     },
-    "pack --redact": "use `flake-hunt import --redact`, and pack a run of its scenario; or `flake-hunt reproduce RUN_DIR`",
     "pack --force": "use another name, or remove the file first",
     "init --force": "use `flake-hunt init FOLDER`: it copies beside other files, and overwrites none",
     "init --only": "use `flake-hunt init FOLDER NAME...`",

@@ -167,6 +167,12 @@ def _has_runs(name: str) -> bool:
         return False
 
 
+def to_pack(paths: Sequence[pathlib.Path]) -> list[pathlib.Path]:
+    """Return run directories as `expanded` does, and campaigns as they are."""
+    both = ([path] if campaign_folders.is_one(path) else expanded([path]) for path in paths)
+    return [path for found in both for path in found]
+
+
 def only(path: pathlib.Path) -> pathlib.Path:
     """Return the run directory that an argument names: itself, or the only run of a pack."""
     runs = unpacked(path).runs if is_pack(path) else [path]

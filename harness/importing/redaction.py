@@ -5,61 +5,28 @@ versions and amounts: by them devices are chosen. Selectors in CEL follow what i
 """
 
 import dataclasses
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-from harness.importing import identities, materials, workload_sets
+from harness.importing import materials, workload_sets
 from harness.model.objects import Object
+from harness.report.redaction import documents, keys, names, values
 from harness.subject.cel import selectors as device_selectors
 
 _TOPOLOGY = re.compile(r"(zone|region)$")
 _NODE_NAME = "metadata.name"
 """The field of nodes that stands in `matchFields`."""
 _READS_TEXTS = re.compile(r"\bdevice\b(?!\s*\.\s*(?:driver|capacity|allowMultipleAllocations)\b)")
-_LITERAL = re.compile(r"//[^\n]*|'([^'\\\n]*)'|\"([^\"\\\n]*)\"")
-"""A quoted text in CEL, or a comment."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-_Rules: TypeAlias = dict[tuple[str, type], Callable[[Any], Any]]
-"""Key and type of its value -> what is done with it."""
-
-
-def _under(key: str, rule: Callable[[Any], Any]) -> _Rules:
-    return {(key, kind): rule for kind in (dict, list, str, int, float)}
-
-
-class _Documents:
-    """Replaces values in documents, by a table of what happens under which key."""
-
-    rules: _Rules
-
-    def of(self, value: Any, key: str = "") -> Any:
-        """Return a value without names; `key`: that under which it stands, also in a list."""
-        rule = self.rules.get((key, type(value)))
-        return self.within(value, key) if rule is None else rule(value)
-
-    def within(self, value: Any, key: str = "") -> Any:
-        """Return a value for which there is no rule, or whose rule is about a part of it."""
-        match value:
-            case list():
-                return [self.of(item, "" if isinstance(item, dict) else key) for item in value]
-            case dict():
-                return {self.key(name): self.of(item, name) for name, item in value.items()}
-        return value
-
-    def key(self, name: str) -> str:
-        return name
-
-
-class _Secrets(_Documents):
+class _Secrets(documents.Documents):
     """Takes the values of opaque parameters away whose keys say that they are secret."""
 
     def __init__(self, notes: materials.Notes) -> None:
         self._notes = notes
-        self.rules = _under("parameters", self._parameters)
+        self.rules = documents.under("parameters", self._parameters)
 
     def _parameters(self, value: Any) -> Any:
         match value:
@@ -70,10 +37,10 @@ class _Secrets(_Documents):
         return value
 
     def _parameter(self, key: str, value: Any) -> Any:
-        if not identities.is_secret(key) or isinstance(value, bool):
+        if not values.is_secret(key) or isinstance(value, bool):
             return self._parameters(value)
         self._notes.add(f"left out: the value of {key} in opaque parameters")
-        return identities.blank(value)
+        return values.blank(value)
 
 
 def without_secrets(
@@ -114,25 +81,20 @@ def redacted(
     return made, made_sets
 
 
-class _Redaction(_Documents):
+class _Redaction(documents.Documents):
     def __init__(self, kept: set[str]) -> None:
         """`kept` are the texts that stay as they are."""
-        self._numbers = identities.Numbers()
+        self._numbers = names.Numbers("-")
         self._kept = kept
         self.selectors: dict[str, str] = {}
         """Selector -> what it became."""
         self._selected: set[str] = set()
         """Labels by which slices, devices and pods select nodes."""
-        of, items = self._numbers.of, self._items
+        named = documents.named(
+            keys.REFERENCES, keys.ITEMS, name=self._numbers.of, each=self._items
+        )
         self.rules = {
-            **{
-                (key, str): functools.partial(of, kind)
-                for key, kind in identities.REFERENCES.items()
-            },
-            **{
-                (key, list): functools.partial(items, kind)
-                for key, kind in identities.ITEMS.items()
-            },
+            **named,
             ("pool", str): self._pool,
             ("pool", dict): lambda pool: {**pool, "name": self._pool(pool["name"])},
             ("attributes", dict): lambda given: {
@@ -142,7 +104,7 @@ class _Redaction(_Documents):
             ("taints", list): _each(self._taint),
             ("tolerations", list): _each(self._taint),
             ("expression", str): self._selector,
-            **_under("parameters", identities.without_values),
+            **documents.under("parameters", values.without_values),
             ("image", str): lambda _: "none",
             ("matchExpressions", list): _each(self._labels),
             ("matchFields", list): _each(self._labels),
@@ -168,22 +130,22 @@ class _Redaction(_Documents):
     def _value(self, value: str, name: str = "") -> str:
         if value in self._kept:
             return value
-        hidden, nodes = self._numbers.given(identities.REDACTED), self._numbers.given("node")
+        hidden, nodes = self._numbers.given(values.REDACTED), self._numbers.given("node")
         if value not in hidden and value in nodes:
             return nodes[value]
-        if value in hidden or identities.tells_identity(value, name):
-            return self._numbers.of(identities.REDACTED, value)
+        if value in hidden or values.tells_identity(value, name):
+            return self._numbers.of(values.REDACTED, value)
         return value
 
-    def _selector(self, text: str) -> str:
-        self.selectors[text] = _LITERAL.sub(self._literal, text)
-        return self.selectors[text]
+    def quoted(self, text: str) -> str:
+        return self._value(text)
 
-    def _literal(self, found: re.Match[str]) -> str:
-        text = found[0]
-        if text.startswith("//"):
-            return text if text[1:-1] in self._kept else ""
-        return f"{text[0]}{self._value(text[1:-1])}{text[-1]}"
+    def comment(self, text: str) -> str:
+        return text if text[1:-1] in self._kept else ""
+
+    def _selector(self, text: str) -> str:
+        self.selectors[text] = self.expression(text)
+        return self.selectors[text]
 
     def _pool(self, name: str) -> str:
         return self._numbers.given("node").get(name) or self._numbers.of("pool", name)
@@ -233,8 +195,9 @@ class _Redaction(_Documents):
             for item in items
         ]
 
-    def key(self, name: str) -> str:
+    def key(self, name: str, parent: str) -> str:
         """Return a key; the resource by which containers ask for a class has the class's name."""
+        del parent
         class_name = name.removeprefix(workload_sets.IMPLICIT)
         if class_name == name:
             return name
@@ -255,7 +218,7 @@ class _Redaction(_Documents):
         return {**obj, "metadata": {"name": name, "labels": labels}}
 
     def _object(self, obj: Object) -> Object:
-        kind = identities.KINDS.get(obj["kind"], "workload")
+        kind = keys.KINDS.get(obj["kind"], "workload")
         name = self._numbers.of(kind, materials.name_of(obj))
         made = {**obj, "metadata": {"name": name}, "spec": self.within(obj["spec"])}
         if kind == "template":
@@ -332,9 +295,9 @@ def _changed(selector: str, before: Object, after: Object) -> Iterator[str]:
 
 
 def _texts_of(attribute: Object) -> Iterator[str]:
-    texts = [attribute.get("string"), *(attribute.get("strings") or [])]
-    yield from (value for value in texts if isinstance(value, str))
+    values = [attribute.get("string"), *(attribute.get("strings") or [])]
+    yield from (value for value in values if isinstance(value, str))
 
 
 def _literals(selector: str) -> Iterator[str]:
-    yield from (found[0][1:-1] for found in _LITERAL.finditer(selector))
+    yield from (found[0][1:-1] for found in documents.LITERAL.finditer(selector))

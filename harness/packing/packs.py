@@ -69,11 +69,14 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA_VERSION
     flake_hunt: str
     """The version that made the pack."""
+    redacted: bool = False
     files: int = 0
-    """The number of files of its runs: a zip may lose the end of its directory."""
+    """The number of files of its runs and campaigns: a zip may lose the end of its directory."""
     runs: list[Run]
+    campaigns: list[str] = []
+    """Their folders, `campaigns/<name>`."""
     left_out: list[str] = []
-    """Files that are not in the pack, each with the reason."""
+    """Runs and files that are not in the pack, each with the reason."""
 
 
 class _Head(msgspec.Struct):
@@ -148,10 +151,10 @@ def _opened(pack: pathlib.Path, target: pathlib.Path) -> Unpacked:
             "the version of Flake Hunt that made it"
         )
     index = msgspec.json.decode(content, type=Index)
-    for run in index.runs:
-        place = (folder / run.path).resolve()
+    for name in (*(run.path for run in index.runs), *index.campaigns):
+        place = (folder / name).resolve()
         if not (place.is_relative_to(folder.resolve()) and place.is_dir()):
-            raise PackError(pack, f"it has no folder {run.path!r:.80}")
+            raise PackError(pack, f"it has no folder {name!r:.80}")
     if not index.runs:
         raise PackError(pack, "it has no run")
     others = (path for path in target.rglob("*") if path.name not in (NAME, README))

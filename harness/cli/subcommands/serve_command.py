@@ -45,7 +45,7 @@ def _has_display() -> bool:
 
 def pack(
     directory: list[pathlib.Path] = options.argument(
-        "Run directories, folders of runs, or a campaign.", "RUN_DIR", callback=run_paths.expanded
+        "Run directories, folders of runs, or one campaign.", "RUN_DIR", callback=run_paths.to_pack
     ),
     into: pathlib.Path | None = options.of(
         "File to write, FILE.zip (default: named after scenario, subject, verdict and run, in this folder).",
@@ -53,17 +53,23 @@ def pack(
         "--into",
         metavar="FILE",
     ),
+    redact: bool = options.flag(
+        "Replace the names of nodes, pods, claims, devices, drivers, images, hosts, paths and users, the same by the same.",
+        "--redact",
+    ),
     limit_mb: int = options.of(
         "Largest size in megabytes; GitHub accepts 25.", min=1, max=2000, default=25
     ),
 ) -> int:
-    """Pack runs into a file that GitHub accepts and that `check` judges as it is.
+    """Pack runs, or one campaign, into a file that GitHub accepts and that `check` judges as it is.
 
     It has the record, the verdict, the report, the plan and the versions, and a README.txt that
-    says how to judge it. The same runs give the same bytes.
+    says how to judge it. Of a campaign it has the page and as many runs as fit, the worst first.
+    The same runs give the same bytes.
 
-    Each run is judged again first: a run that was changed or has not ended is refused. The record
-    has the names of your nodes, users and paths.
+    Each run is judged again first: a run that was changed or has not ended is refused. Without
+    --redact, the record has the names of your nodes, users and paths. A redacted copy is judged,
+    too: it is packed only if its verdict and its violations are those of the run.
     """
     from harness.cli.terminal import displaying
     from harness.packing import making, packs
@@ -72,14 +78,14 @@ def pack(
     limit = limit_mb * packs.MEGABYTE
     with outputs.chosen() as out:
         with displaying.status("judging and packing", out):
-            made = making.make(directory, limit=limit)
+            made = making.make(directory, limit=limit, is_redacted=redact)
         target = into or pathlib.Path(f"{made.name}.zip")
         _require_new(target)
         writing.replace(target, made.content)
         print(target)
         size = f"{len(made.content) / packs.MEGABYTE:.2f} MB"
-        counted = outputs.counted(len(made.index.runs), "run")
-        out.note(f"  {size}, {counted}, with the names of nodes, users and paths")
+        kind = "redacted" if made.index.redacted else "with the names of nodes, users and paths"
+        out.note(f"  {size}, {outputs.counted(len(made.index.runs), 'run')}, {kind}")
         for what in made.index.left_out:
             out.note(f"  not in it: {what}")
         out.note("  judge it: flake-hunt check FILE")

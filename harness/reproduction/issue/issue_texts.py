@@ -8,7 +8,8 @@ from harness import errors, rates
 from harness.checks import judging, verdicts
 from harness.history import plans, run_folders, subject_names
 from harness.model import naming
-from harness.report import evidence, redaction, run_facts
+from harness.report import evidence, run_facts
+from harness.report.redaction import texts
 from harness.reproduction.issue import (
     markdown,
     pictures,
@@ -229,7 +230,7 @@ def _repeating(plan: plans.Plan) -> Iterator[str]:
 
 
 def _command(words: Sequence[str]) -> str:
-    return shlex.join(["flake-hunt", *(redaction.program(word) for word in words)])
+    return shlex.join(["flake-hunt", *(texts.program(word) for word in words)])
 
 
 def _figures(source: evidence.Evidence) -> Iterator[str]:

@@ -6,19 +6,20 @@ Names in evidence are untrusted and are escaped; secrets and paths of the machin
 import re
 from collections.abc import Iterable, Sequence
 
-from harness.report import escaping, redaction
+from harness.report import escaping
+from harness.report.redaction import texts
 
 _FENCE = re.compile(r"`+")
 
 
 def text(value: object) -> str:
     """Return a value as plain text on one line, without mentions (`@name`) and links (`#1`)."""
-    return escaping.in_markdown(redaction.clean(str(value)))
+    return escaping.in_markdown(texts.clean(str(value)))
 
 
 def code(value: object) -> str:
     """Return a value as inline code; for table cells too."""
-    line = " ".join(escaping.visible(redaction.clean(str(value))).split()).replace("|", "¦")
+    line = " ".join(escaping.visible(texts.clean(str(value))).split()).replace("|", "¦")
     longest = max((len(run) for run in _FENCE.findall(line)), default=0)
     fence = "`" * (longest + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""
@@ -27,7 +28,7 @@ def code(value: object) -> str:
 
 def block(lines: Iterable[str], language: str = "") -> str:
     """Return lines as a code block that none of them can end."""
-    content = "\n".join(escaping.visible(redaction.clean(line)) for line in lines)
+    content = "\n".join(escaping.visible(texts.clean(line)) for line in lines)
     longest = max((len(run) for run in _FENCE.findall(content)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{content}\n{fence}"

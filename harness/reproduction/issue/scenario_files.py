@@ -5,7 +5,7 @@ from typing import Any
 
 import pydantic
 
-from harness.report import redaction
+from harness.report.redaction import texts
 from harness.scenario import specs, subject_specs
 
 FILE = "scenario.toml"
@@ -29,11 +29,11 @@ def text(scenario: specs.Scenario) -> str:
     for index, item in enumerate(subject.schedulers):
         if isinstance(item, subject_specs.CommandScheduler):
             words = {
-                key: [redaction.program(word) for word in getattr(item, key)]
+                key: [texts.program(word) for word in getattr(item, key)]
                 for key in ("command", "version_command")
             }
             subject.schedulers[index] = item.model_copy(update=words)
-    described = {key: redaction.clean(getattr(scenario, key)) for key in ("title", "description")}
+    described = {key: texts.clean(getattr(scenario, key)) for key in ("title", "description")}
     portable = scenario.model_copy(update={"subject": subject, **described})
     content: str = tomli_w.dumps(_plain(portable), multiline_strings=True)
     return content

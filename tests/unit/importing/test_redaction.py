@@ -12,7 +12,8 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from harness.importing import identities, imports, materials, redaction, workload_sets
+from harness.importing import imports, materials, redaction, workload_sets
+from harness.report.redaction import values
 from harness.subject.cel import selectors
 from tests.support import cases
 
@@ -87,7 +88,7 @@ def test_a_selector_still_matches_the_device_that_it_named(found: materials.Mate
 
 def test_parameters_keep_their_keys_and_lose_their_values() -> None:
     [config] = OBJECTS[3]["spec"]["config"]
-    assert identities.without_values(config["opaque"]["parameters"]) == {
+    assert values.without_values(config["opaque"]["parameters"]) == {
         "apiVersion": "maker.example/v1",
         "kind": "Config",
         "token": "redacted",

@@ -12,6 +12,7 @@ import pytest
 
 from harness import errors
 from harness.packing import making
+from harness.report import publishing
 from tests.histories import archives
 from tests.unit.packing import packed
 
@@ -105,15 +106,50 @@ def test_nothing_is_left_of_what_was_unpacked(
     assert list(folder.iterdir()) == []
 
 
-def test_a_campaign_stands_for_its_runs(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
-    runs = [
-        packed.run(tmp_path, name, verdict) for name, verdict in (("a", "VALID"), ("b", "INVALID"))
+def test_an_interrupted_pack_leaves_nothing(
+    flake_hunt: Any, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = packed.run(tmp_path / "runs")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    before = sorted(tmp_path.rglob("*"))
+
+    def interrupted(*_: object, **__: object) -> None:
+        assert any((tmp_path / "temporary").iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publishing, "publish", interrupted)
+    code, out, _ = flake_hunt("pack", made.path, "--redact", "-o", tmp_path / "x.zip")
+    assert (code, out) == (130, "")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_of_a_campaign_the_worst_runs_that_fit(flake_hunt: Any, tmp_path: pathlib.Path) -> None:
+    named = {"a": "VALID", "b": "UNKNOWN", "c": "INVALID", "d": "INVALID"}
+    runs = [packed.run(tmp_path, name, verdict) for name, verdict in named.items()]
+    campaign = archives.campaign(
+        tmp_path,
+        "c",
+        runs,
+        document={"verdict": "INVALID", "summary": "one"},
+        purpose=lambda number: "control" if number == 3 else "subject",
+    )
+    (campaign / "index.html").write_text("page")
+    pack = making.make([campaign], limit=packed.LIMIT)
+    assert [run.path for run in pack.index.runs] == ["s/c", "s/b", "s/a", "s/d"]
+    assert pack.index.campaigns == ["campaigns/c"]
+    assert "campaigns/c/index.html" in files_of(pack)
+    size = len(making.make([runs[2].path], limit=packed.LIMIT).content)
+    pack = making.make([campaign], limit=size * 2 + 80_000)
+    assert [run.path for run in pack.index.runs] == ["s/c", "s/b"]
+    assert [text.split()[:2] for text in pack.index.left_out] == [
+        ["s/a:", "VALID,"],
+        ["s/d:", "INVALID,"],
     ]
-    campaign = archives.campaign(tmp_path, "c", runs)
-    code, out, _ = flake_hunt("pack", campaign, "-o", tmp_path / "x.zip")
-    assert (code, out.splitlines()[0]) == (0, str(tmp_path / "x.zip"))
-    code, out, _ = flake_hunt("check", "-q", tmp_path / "x.zip")
-    assert (code, verdicts(out)) == (10, ["VALID", "INVALID"])
+    path = tmp_path / "campaign.zip"
+    path.write_bytes(pack.content)
+    assert flake_hunt("check", "-q", path)[0] == 10
+    assert "s/d: INVALID" in zipfile.ZipFile(path).read(f"{pack.name}/README.txt").decode()
 
 
 def test_what_does_not_fit_loses_its_timeline_first_and_nothing_that_is_needed(

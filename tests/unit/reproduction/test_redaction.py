@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.report import redaction
+from harness.report.redaction import texts
 from harness.reproduction.issue import markdown
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
@@ -25,7 +25,7 @@ BASE64 = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t" * 3
 )
 def test_secrets(text: str, secret: str) -> None:
     assert secret in text
-    assert secret not in redaction.clean(text)
+    assert secret not in texts.clean(text)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_secrets(text: str, secret: str) -> None:
     ],
 )
 def test_paths(text: str, cleaned: str) -> None:
-    assert redaction.clean(text) == cleaned
+    assert texts.clean(text) == cleaned
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_paths(text: str, cleaned: str) -> None:
     ],
 )
 def test_what_an_issue_needs_stays(text: str) -> None:
-    assert redaction.clean(text) == text
+    assert texts.clean(text) == text
 
 
 # ------------------------------------------------------------------ Markdown

@@ -1,35 +1,9 @@
-"""What tells whose cluster it is: keys of names, and values; and what they become."""
+"""Recognizes values that identify a device or are secret, and makes values that say nothing."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-KINDS = {
-    "ResourceClaim": "claim",
-    "ResourceClaimTemplate": "template",
-    "ResourceSlice": "slice",
-    "DeviceClass": "class",
-    "DeviceTaintRule": "rule",
-    "PodGroup": "group",
-}
-"""Kind of an object -> kind of its name; a word of its own for those of DRA."""
-REFERENCES = {
-    "nodeName": "node",
-    "device": "device",
-    "deviceClassName": "class",
-    "resourceClaimName": "claim",
-    "resourceClaimTemplateName": "template",
-    "podGroupName": "group",
-}
-"""Key of a text -> kind of the name that it is, in objects."""
-ITEMS = {
-    "containers": "container",
-    "initContainers": "container",
-    "devices": "device",
-    "resourceClaims": "entry",
-    "claims": "entry",
-}
-"""Key of a list of objects -> kind of the name of each."""
 _IDENTITY = re.compile(
     r"""[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}           # UUIDs
     | \b(pci)?[0-9a-fA-F]{4}:[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}\.[0-9a-fA-F])?\b # addresses, roots of PCI
@@ -50,20 +24,6 @@ _SECRET = re.compile(
 )
 _TYPE_KEYS = ("apiVersion", "kind")
 REDACTED = "redacted"
-
-
-class Numbers:
-    """Numbers the names of each kind, the same name by the same number."""
-
-    def __init__(self) -> None:
-        self._given: dict[str, dict[str, str]] = {}
-
-    def of(self, kind: str, name: str) -> str:
-        given = self.given(kind)
-        return given.setdefault(name, f"{kind}-{len(given) + 1}")
-
-    def given(self, kind: str) -> dict[str, str]:
-        return self._given.setdefault(kind, {})
 
 
 def tells_identity(value: str, name: str = "") -> bool:
