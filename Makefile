@@ -59,7 +59,7 @@ e2e-kind: .venv/.dev-installed  ## end to end on real Kubernetes by kind and Doc
 
 e2e-local: .venv/.dev-installed  ## end to end on real etcd and kube-apiserver binaries; skips, and says why, without them
 	-$(BIN)/flake-hunt doctor local
-	E2E=local $(BIN)/python -m pytest -rs tests/e2e/clusters/test_local.py tests/e2e/clusters/test_local_runs.py tests/e2e/clusters/test_stand_ins.py tests/e2e/clusters/test_clusters.py -k "local or stand_ins" $(ARGS)
+	E2E=local $(BIN)/python -m pytest -rs tests/unit/cluster/local tests/e2e/clusters/test_local_runs.py tests/e2e/clusters/test_stand_ins.py tests/e2e/clusters/test_clusters.py -k "local or stand_ins" $(ARGS)
 
 e2e-client-go: .venv/.dev-installed  ## the embedded API server against client-go; skips, and says why, without Go
 	E2E=client-go $(BIN)/python -m pytest -rs tests/e2e/clusters/test_client_go.py $(ARGS)

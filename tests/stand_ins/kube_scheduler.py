@@ -62,7 +62,7 @@ def timeouts(profile: dict[str, Any]) -> dict[str, float]:
 
 
 def main() -> None:
-    flags = pflag.parse("kube-scheduler", sys.argv[1:], with_usage=True)
+    flags = pflag.parse("kube-scheduler", sys.argv[1:])
     pflag.require_gates(flags.get("feature-gates", ""))
     if "version" in flags:
         print(VERSION)

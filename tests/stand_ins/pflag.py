@@ -16,14 +16,13 @@ _BOOLS = ("", "1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "fa
 _DURATION = re.compile(r"0|[-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+")
 
 
-def parse(program: str, arguments: list[str], *, with_usage: bool) -> Flags:
-    """The flags given; `with_usage`: the refusal comes below all that the program could be told."""
+def parse(program: str, arguments: list[str]) -> Flags:
+    """The flags given; a refusal comes below all that the program could be told."""
     kinds = _kinds(program)
 
     def refuse(message: str) -> NoReturn:
-        if with_usage:
-            lines = (f"      --{name} {kind}" for name, kind in kinds.items())
-            print("\n".join(["Usage:", f"  {program} [flags]", "", *lines, ""]), file=sys.stderr)
+        lines = (f"      --{name} {kind}" for name, kind in kinds.items())
+        print("\n".join(["Usage:", f"  {program} [flags]", "", *lines, ""]), file=sys.stderr)
         usage(message)
 
     given, rest = {}, list(arguments)

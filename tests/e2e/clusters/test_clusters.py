@@ -72,17 +72,6 @@ def on_local(_: pytest.FixtureRequest) -> Options:
     return ["--cluster", "local", *running.LONGER]
 
 
-def on_stand_in(request: pytest.FixtureRequest) -> Options:
-    """A real etcd; kube-apiserver is stood in for."""
-    etcd = real_programs.find("etcd")
-    if etcd is None:
-        pytest.skip(real_programs.missing("etcd"))
-    folder: pathlib.Path = request.getfixturevalue("tmp_path") / "binaries"
-    commands.install(folder, "kube-apiserver")
-    (folder / "etcd").symlink_to(etcd)
-    return ["--cluster", "local", "--cluster", f"binaries={folder}"]
-
-
 def on_kind(_: pytest.FixtureRequest) -> Options:
     if os.environ.get("E2E") != "kind":
         pytest.skip("kind is for: make e2e-kind")
@@ -107,7 +96,6 @@ def on_yours(_: pytest.FixtureRequest) -> Options:
 
 CLUSTERS = [
     pytest.param("local", on_local, id="local"),
-    pytest.param("local", on_stand_in, id="local-stand-in"),
     pytest.param("kind", on_kind, id="kind", marks=pytest.mark.timeout(1800)),
     pytest.param("kubeconfig", on_yours, id="kubeconfig-yours"),
 ]
@@ -146,6 +134,20 @@ def test_a_scenario_runs_unchanged_on_every_cluster(
     directory = running.run_directory(tmp_path)
     assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO
     running.require_noted(directory, provider)
+
+
+@pytest.mark.parametrize(("provider", "options"), CLUSTERS)
+def test_a_known_defect_is_caught_on_every_cluster(
+    tmp_path: pathlib.Path,
+    request: pytest.FixtureRequest,
+    provider: str,
+    options: Callable[[pytest.FixtureRequest], Options],
+) -> None:
+    scenario = str(running.scenario(tmp_path))
+    control = ("--defect", "gather-not-atomic", "--until-found", *options(request))
+    timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
+    code, output = running.run(tmp_path, "run", scenario, *control, timeout_s=timeout_s)
+    assert code == 10, output
 
 
 def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: float) -> None:
@@ -240,7 +242,7 @@ def test_an_unmarked_cluster_is_not_touched(
 def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
     tmp_path: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
-    options = on_stand_in(request)
+    options = on_local(request)
     with running.started(tmp_path, "run", str(running.scenario(tmp_path)), *options) as command:
         command.wait_for_other("--data-dir")
         command.process.send_signal(signal.SIGTERM)
@@ -255,13 +257,27 @@ def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
     assert not list(tmp_path.rglob("*.key"))
 
 
+def test_a_killed_run_on_a_local_cluster_is_pruned(
+    tmp_path: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    scenario, options = str(running.scenario(tmp_path)), on_local(request)
+    with running.started(tmp_path, "run", scenario, *options) as command:
+        command.wait_for_other("traffic.locust_process")
+        command.process.kill()
+        command.wait()
+        code, output = running.run(tmp_path, "cluster", "prune")
+        assert code == 0, output
+        command.require_alone()
+    assert not running.in_memory(tmp_path)
+    assert not list(tmp_path.rglob("*.key"))
+
+
 def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
     tmp_path: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
     """Also the children of its processes: the process that started the cluster ended long ago."""
-    _, _, _, binaries_of_it = on_stand_in(request)
-    chosen = ("--cluster", "local", "--cluster", f"binaries={binaries_of_it}")
-    with running.started(tmp_path, "cluster", "up", "g", *chosen) as command:
+    on_local(request)
+    with running.started(tmp_path, "cluster", "up", "g", "--cluster", "local") as command:
         assert command.wait() == 0, command.text()
         before = command.others()
         code, output = running.run(tmp_path, "cluster", "prune")

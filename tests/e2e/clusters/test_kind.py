@@ -156,12 +156,6 @@ def test_fake_nodes_stay_ready_without_leases(tmp_path: pathlib.Path) -> None:
     assert ready == "True"
 
 
-def test_a_known_defect_is_caught(tmp_path: pathlib.Path) -> None:
-    scenario = str(running.scenario(tmp_path))
-    control = ("--defect", "gather-not-atomic", "--until-found")
-    flake_hunt(tmp_path, "run", scenario, "--cluster", MAIN, *control, expected=10)
-
-
 def test_two_runs_side_by_side(tmp_path: pathlib.Path) -> None:
     scenario = str(running.scenario(tmp_path))
     with contextlib.ExitStack() as both:

@@ -19,7 +19,7 @@ import pytest
 
 from harness import clocks, errors
 from tests.e2e import remains, running
-from tests.stand_ins import commands, standing_in
+from tests.stand_ins import standing_in
 from tests.support import real_programs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -29,7 +29,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 GRACE_S, GONE_S = 60, 3
 RUN, UP = ("run", "SCENARIO"), ("cluster", "up", "STAYS", "--nodes", "2")
 HUNT = ("hunt", "SCENARIO", "--repeat", "2", "--repeat-controls", "1", "--jobs", "2")
-ON_KIND, ON_LOCAL = ("--cluster", "KIND"), ("--cluster", "local", "--cluster", "binaries=BINARIES")
+ON_KIND, ON_LOCAL = ("--cluster", "KIND"), ("--cluster", "local")
 COMMANDS = {
     "explore": ("explore", "--time", "3"),
     "hunt": HUNT,
@@ -55,20 +55,16 @@ def moments() -> Iterator[Any]:
 
 
 def arguments(name: str, place: remains.Place) -> list[str]:
-    etcd = real_programs.find("etcd")
-    if etcd is None and "local" in name:
-        pytest.skip("no etcd")
-    binaries, kind = place.folder / "binaries", place.folder / "stand-in.toml"
-    commands.install(binaries, "kube-apiserver")
-    if etcd is not None and not (binaries / "etcd").exists():
-        (binaries / "etcd").symlink_to(etcd)
+    for program in ("etcd", "kube-apiserver") if "local" in name else ():
+        if reason := real_programs.missing(program):
+            pytest.skip(reason)
+    kind = place.folder / "stand-in.toml"
     kind.write_text(standing_in.profile_text())
     words = {
         "SCENARIO": str(running.scenario(place.folder)),
         "PAUSED": str(with_paused_processes(place)),
         "STAYS": place.stays,
         "KIND": str(kind),
-        "binaries=BINARIES": f"binaries={binaries}",
     }
     return [words.get(word, word) for word in COMMANDS[name]]
 
