@@ -15,7 +15,6 @@ from _pytest.config.argparsing import Parser
 from harness import errors, pytest_plugin
 from harness.checks import check_registry, verdicts
 from harness.cli import commands, interruptions
-from harness.history import purposes
 
 ROOT = pathlib.Path(__file__).parents[2]
 DOCUMENTS = [
@@ -200,22 +199,11 @@ def test_nothing_refers_to_what_only_its_authors_had() -> None:
     assert [name for name, text in texts().items() if FOREIGN.search(text)] == []
 
 
-def test_no_command_is_named_in_the_source_that_there_is_not() -> None:
-    sources = [text for name, text in texts().items() if name.startswith("harness/")]
-    named = {word for text in sources for word in re.findall(r"`flake-hunt ([a-z][a-z-]+)", text)}
-    assert named
-    assert named - set(ROOT_COMMAND.commands) == set()
-
-
 def test_the_exit_codes_of_the_documents() -> None:
     rows = re.findall(r"^\| (\d+) \| (\w*) *\|", VERDICTS, re.MULTILINE)
     expected = {str(verdict.exit_code): str(verdict) for verdict in verdicts.Verdict}
     others = (errors.UsageError.exit_code, errors.HarnessError.exit_code, interruptions.EXIT_CODE)
     assert dict(rows) == expected | {str(other): "" for other in others}
-
-
-def test_the_attempts_of_a_control() -> None:
-    assert f"{purposes.ATTEMPTS} attempts in all" in VERDICTS
 
 
 def contents(package: pathlib.Path) -> set[str]:

@@ -4,7 +4,6 @@ import copy
 import pathlib
 import random
 import shlex
-import uuid
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ import yaml
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import api_types, resources
 from harness.apiserver.serializer import decoding
-from harness.cluster.driver import driver_process, drivers
 from tests.support import called_scripts
 
 MANIFEST = pathlib.Path(__file__).parents[2] / "examples" / "driver-daemonset.yaml"
@@ -76,42 +74,3 @@ def test_instances_of_a_rolling_update_differ_by_the_uid_of_their_pods() -> None
     registry, (name,) = found["registry_dir"], found["driver_name"]
     probe = shlex.split(CONTAINER["readinessProbe"]["exec"]["command"][-1])
     assert probe == ["test", "-S", f"{registry}/{name}-$POD_UID-reg.sock"]
-
-
-def test_the_sockets_of_an_instance_have_paths_that_are_short_enough() -> None:
-    found = options()
-    made = driver_process.DriverOptions(  # refuses those that are too long
-        kubeconfig=pathlib.Path("k"),
-        nodes=("worker-0",),
-        names=tuple(found["driver_name"]),
-        plugins=str(found["plugins_dir"]),
-        registry=str(found["registry_dir"]),
-        files=drivers.DriverFiles(cdi=str(found["cdi_dir"]), state=str(found["state"])),
-        instance=str(uuid.UUID(int=0)),
-    )
-    path = made.registration(found["driver_name"][0], "worker-0")
-    assert (
-        str(path) == f"{found['registry_dir']}/{found['driver_name'][0]}-{made.instance}-reg.sock"
-    )
-
-
-def test_the_kubeconfig_is_of_the_service_account() -> None:
-    config = yaml.safe_load(BY_KIND["ConfigMap"]["data"]["config"])
-    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-    folder = "/var/run/secrets/kubernetes.io/serviceaccount"
-    assert cluster["certificate-authority"] == f"{folder}/ca.crt"
-    assert user == {"tokenFile": f"{folder}/token"}
-    subject = BY_KIND["ClusterRoleBinding"]["subjects"][0]
-    account = BY_KIND["ServiceAccount"]["metadata"]
-    assert (subject["name"], subject["namespace"]) == (account["name"], account["namespace"])
-    assert POD["serviceAccountName"] == account["name"]
-    assert (
-        BY_KIND["ClusterRoleBinding"]["roleRef"]["name"]
-        == BY_KIND["ClusterRole"]["metadata"]["name"]
-    )
-
-
-def test_the_class_takes_devices_of_the_driver() -> None:
-    (name,) = options()["driver_name"]
-    expression = BY_KIND["DeviceClass"]["spec"]["selectors"][0]["cel"]["expression"]
-    assert expression == f"device.driver == '{name}'"

@@ -4,7 +4,6 @@ import importlib
 import pathlib
 import subprocess
 import sys
-import types
 from typing import Any
 
 import pytest
@@ -49,26 +48,6 @@ def test_every_comparison_condition_number_and_call_is_changed(tool: Any) -> Non
         "Box.__init__: [2, 1] -> [3, 1]",
         "Box.__init__: [2, 1] -> [2, 2]",
     ]
-
-
-def test_a_loaded_function_is_changed_wherever_it_is(tool: Any, tmp_path: pathlib.Path) -> None:
-    file = tmp_path / "boxes.py"
-    file.write_text(SOURCE)
-    module = types.ModuleType("boxes")
-    exec(compile(SOURCE, str(file), "exec"), vars(module))
-    table = {"fits": module.fits}
-    [mutant] = [item for item in tool("changes").mutants(SOURCE) if "size < limit" in item.told]
-    functions = tool("loaded_code").functions_of(str(file), SOURCE)
-    assert table["fits"](3 - 1, limit=2)
-    tool("loaded_code").replace(functions, tool("changes").changed(SOURCE, mutant), str(file))
-    assert not table["fits"](3 - 1, limit=2)
-
-
-def test_a_child_answers_or_dies(tool: Any) -> None:
-    answer = tool("children").answer
-    assert answer(lambda: [1, 2]) == [1, 2]
-    assert answer(lambda: 1 / 0) is None
-    assert answer(lambda: any(iter(int, 1)), cpu_s=0) is None
 
 
 def test_every_survivor_has_a_reason_of_a_known_kind(tool: Any) -> None:

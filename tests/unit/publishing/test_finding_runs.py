@@ -62,14 +62,6 @@ def test_a_run_replaces_that_of_its_page(
     assert (pages / "runs" / f"{page}.svg").is_file() == (page == "H1")
 
 
-def test_names_of_a_run_are_no_markup(pages: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    names = {"a": "<img src=x>|", "b": "[b](http://evil.example)"}
-    finding_runs.show(building.build(tmp_path / "run", "a+D1 b+D1", names=names).path, "H1")
-    text = (pages / "H1").read_text("utf-8")
-    assert "<img" not in text.replace("\\<", "")
-    assert "](http://evil" not in text
-
-
 @pytest.mark.parametrize(
     ("text", "wanted", "expected"),
     [

@@ -57,19 +57,6 @@ def test_the_page_is_what_the_tool_writes() -> None:
     assert tool.page() == TEXT, "write it again: .venv/bin/python tools/man_page.py"
 
 
-@pytest.mark.parametrize(
-    "synopsis", ["query RUN_DIR... SELECT", "watch [DIR]", "defects [NAME...]", "run SCENARIO"]
-)
-def test_the_synopsis_shows_which_arguments_are_optional_or_repeated(synopsis: str) -> None:
-    assert f'.SS "flake-hunt {synopsis}"' in PLAIN
-
-
-def test_no_markup_of_the_terminal_is_left() -> None:
-    assert TEXT.isascii()
-    assert not re.search(r"\[/?(?:bold|dim|italic|green|red|cyan)\b", TEXT)
-    assert "[[faults]]" in TEXT
-
-
 def test_troff_reads_it_without_a_warning() -> None:
     if not (groff := shutil.which("groff")):
         pytest.skip("groff is not installed")

@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import types
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -61,11 +60,6 @@ def test_every_document_of_a_folder_that_people_use_is_a_page() -> None:
     assert there == set(hook().PAGES)
 
 
-def test_what_pages_link_to_is_copied() -> None:
-    assert "docs/report.png" in hook().linked_files()
-    assert not set(hook().linked_files()) & set(hook().PAGES)
-
-
 @functools.cache
 def reference(page: str) -> str:
     text: str = hook().reference_pages.PAGES[f"docs/reference/{page}.md"]()
@@ -86,13 +80,6 @@ def test_every_command_has_a_section_in_the_reference() -> None:
     names = [name for name in hook().reference_pages.names() if name.startswith("flake-hunt ")]
     assert len(names) > 20
     assert [name for name in names if f"## `{name}`\n" not in page] == []
-
-
-def test_what_the_search_does_not_find_is_named() -> None:
-    pages = hook().reference_pages
-    text = " ".join(sorted(pages.names() - {"patience_s", "flake-hunt explore"}))
-    assert pages.missing(text) == ["flake-hunt explore", "patience_s"]
-    assert pages.missing(f"{text} patience_s `flake-hunt explore`") == []
 
 
 def fault_kinds() -> list[str]:
@@ -116,12 +103,6 @@ def test_everything_that_ships_is_in_the_reference(page: str) -> None:
     names = SHIPPED[page]()
     assert names
     assert [name for name in names if f"`{name}`" not in reference(page)] == []
-
-
-def test_the_menu_has_a_finding_by_its_heading_and_without_an_icon() -> None:
-    page = types.SimpleNamespace(meta={"id": "H1", "title": "Lost", "status": "open"})
-    hook().on_page_markdown("# H1: lost", page, config=None, files=None)
-    assert page.meta == {"id": "H1"}
 
 
 def test_nothing_is_fetched_from_the_network() -> None:
