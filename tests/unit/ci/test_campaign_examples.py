@@ -1,23 +1,12 @@
-"""The engines' files for a campaign over machines: each says what the commands expect.
+"""The engines' files for a campaign over machines: each says what the commands expect."""
 
-The Job is decoded strictly with Kubernetes' own types, and its pod is created in our API server,
-whose validation is compared with Kubernetes'. The other rules of Jobs are tests of their own.
-"""
-
-import copy
 import gzip
 import pathlib
-import random
 import tarfile
-from typing import Any
 
 import pytest
 import yaml
 
-from harness.apiserver.errors import status_errors
-from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import api_types, resources
-from harness.apiserver.serializer import decoding
 from tests.support import called_scripts
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
@@ -26,39 +15,6 @@ WORKFLOW = yaml.safe_load((EXAMPLES / "campaign.yml").read_text())
 BOTH = {"SIDES": "base change"}
 SBATCH = EXAMPLES / "campaign.sbatch"
 EMPTY_TAR = gzip.compress(bytes(10240))
-
-
-def problems(document: dict[str, Any]) -> list[str]:
-    group, _, version = document["apiVersion"].rpartition("/")
-    kind = api_types.of_kind(group, version, document["kind"])
-    try:
-        decoding.read(kind, document)
-    except decoding.MismatchError as error:
-        return [str(error)]
-    return list(decoding.unknown_fields(kind, document))
-
-
-@pytest.mark.parametrize("document", [CLAIM, JOB], ids=lambda document: document["kind"])
-def test_the_job_and_its_volume_have_kubernetes_types(document: dict[str, Any]) -> None:
-    assert problems(document) == []
-    assert problems({**document, "spec": {**document["spec"], "complettions": 3}})
-    assert problems({**document, "spec": 5})
-
-
-def create_pod(spec: dict[str, Any]) -> None:
-    pods = resources.find("", "v1", "pods")
-    assert pods is not None
-    store = stores.Store(now=lambda: "2026-01-01T00:00:00Z", stream=random.Random(1))
-    store.create(pods, "default", {"metadata": {"name": "p"}, "spec": spec})
-
-
-def test_its_pod_is_valid() -> None:
-    spec = JOB["spec"]["template"]["spec"]
-    create_pod(copy.deepcopy(spec))
-    wrong = copy.deepcopy(spec)
-    wrong["containers"][0]["name"] = "Not a name"
-    with pytest.raises(status_errors.StatusError, match=r"containers\[0\].name"):
-        create_pod(wrong)
 
 
 def test_it_is_an_indexed_job_that_retries_what_another_start_can_heal() -> None:

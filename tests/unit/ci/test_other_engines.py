@@ -7,7 +7,6 @@ import copy
 import gzip
 import json
 import pathlib
-import random
 import re
 from typing import Any
 
@@ -15,8 +14,6 @@ import jsonschema
 import pytest
 import yaml
 
-from harness.apiserver.registry import store as stores
-from harness.apiserver.scheme import resources
 from tests.support import called_scripts
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
@@ -29,8 +26,6 @@ SPYGLASS = re.compile(r"^artifacts/junit.*\.xml$")
 """As in the configuration of Prow's documents."""
 TESTGRID = re.compile(r".+/(?:junit((_[^_]+)?(_\d+-\d+)?(_\d+)?|.+)?\.xml|test.xml)$")
 """As in TestGrid's util/gcs/read.go."""
-JOB = {"name", "annotations", "decorate", "decoration_config", "spec"}
-"""Keys of prow's config.JobBase and config.UtilityConfig that we use."""
 
 
 def test_gitlabs_schema() -> None:
@@ -88,21 +83,6 @@ def test_the_merge_of_gitlab_ends_as_the_change_and_keeps_its_junit_file(
     assert called_scripts.parsed(calls[-1])["link"] == "https://h/1/artifacts/browse"
     report = GITLAB["merge"]["artifacts"]["reports"]["junit"]
     assert (tmp_path / report).read_text() == "change"
-
-
-@pytest.mark.parametrize("job", [PRESUBMIT, PERIODIC], ids=lambda job: job["name"])
-def test_prows_jobs_have_pods_that_kubernetes_takes(job: dict[str, Any]) -> None:
-    assert job.keys() >= JOB
-    assert job["decorate"], "without it there is no $ARTIFACTS"
-    pods = resources.find("", "v1", "pods")
-    assert pods is not None
-    store = stores.Store(now=lambda: "2026-01-01T00:00:00Z", stream=random.Random(1))
-    spec = copy.deepcopy(job["spec"])
-    for number, container in enumerate(spec["containers"]):
-        container["name"] = f"c{number}"  # Prow names it
-    store.create(pods, "default", {"metadata": {"name": "p"}, "spec": spec})
-    assert {"testgrid-dashboards", "testgrid-tab-name"} <= job["annotations"].keys()
-    assert all(isinstance(value, str) for value in job["annotations"].values())
 
 
 @pytest.mark.parametrize("job", [PRESUBMIT, PERIODIC], ids=lambda job: job["name"])

@@ -31,10 +31,6 @@ def steps(path: pathlib.Path) -> list[dict]:
     return [step for job in document["jobs"].values() for step in job.get("steps", [])]
 
 
-def test_both_are_there() -> None:
-    assert [path.name for path in WORKFLOWS] == ["ci.yml", "nightly.yml"]
-
-
 def test_the_figures_of_every_night_are_kept_also_of_red_ones() -> None:
     for path in (WORKFLOWS[1], NIGHTS):
         cached = [step for step in steps(path) if "actions/cache/" in step.get("uses", "")]
@@ -92,7 +88,7 @@ def test_only_the_workflow_that_runs_nothing_of_the_pull_request_may_write() -> 
     assert [step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step] == [
         "actions/download-artifact"
     ]
-    for path in EXAMPLES:
+    for path in [*WORKFLOWS, *EXAMPLES]:
         if path != COMMENT:
             assert yaml.safe_load(path.read_text())["permissions"] == {"contents": "read"}
 
@@ -130,11 +126,6 @@ def test_one_action_has_one_commit_everywhere() -> None:
     text = "".join(path.read_text() for path in [*WORKFLOWS, *EXAMPLES])
     pins = {(action, pin) for action, pin in re.findall(r"uses: ([\w-]+/[\w-]+)\S*@(.*)", text)}
     assert len(pins) == len({action for action, _ in pins})
-
-
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_it_may_read_and_no_more(path: pathlib.Path) -> None:
-    assert yaml.safe_load(path.read_text())["permissions"] == {"contents": "read"}
 
 
 def test_the_matrices_are_what_there_is() -> None:
