@@ -41,10 +41,10 @@ class Plays:
     def play(self, loaded: "loading.Loaded") -> "answers.Played":
         from harness.confirmation import answers
 
-        script, on = answers.script_of(loaded), self.on
+        on = self.on
         if len(on.subject or ()) == 1:
             alike = [*(on.subject or ())] * len(loaded.scenario.subject.schedulers)
             on = dataclasses.replace(on, subject=alike)
         out = self.out if self.out.is_verbose else dataclasses.replace(self.out, is_quiet=True)
         directory, judgement = made(loaded, on.planned(loaded, next(self.seeds)), self.reports, out)
-        return answers.of_run(script, judgement, directory)
+        return answers.of_run(loaded, judgement, directory)

@@ -62,19 +62,27 @@ class Played:
         return directories.RunDirectory(self.directory).report
 
 
-def script_of(loaded: loading.Loaded) -> script_specs.ScriptTraffic:
-    """Return the script of a scenario that has one. Raises TypeError if it makes load."""
-    script = loaded.scenario.traffic
-    if not isinstance(script, script_specs.ScriptTraffic):
-        raise TypeError(f"expected a script, got {script.profile}")
-    return script
+def of_all(played: Sequence[Played]) -> Answer:
+    """Return the answer of several plays.
+
+    One that confirms is enough; refuted are scripts that were followed every time.
+    """
+    found = {item.answer for item in played}
+    for answer in (Answer.CONFIRMED, Answer.OTHER, Answer.NOT_FOLLOWED):
+        if answer in found:
+            return answer
+    return Answer.REFUTED if found == {Answer.REFUTED} else Answer.UNKNOWN
 
 
 def of_run(
-    script: script_specs.ScriptTraffic,
+    loaded: loading.Loaded,
     judgement: verdict_files.Judgement,
     directory: directories.RunDirectory,
 ) -> Played:
+    """Return the answer of a run. Raises TypeError if its scenario makes load."""
+    script = loaded.scenario.traffic
+    if not isinstance(script, script_specs.ScriptTraffic):
+        raise TypeError(f"expected a script, got {script.profile}")
     steps = run_course.script_steps(histories.load(directory.path))
     late = next((item.step for item in steps if item.late), None)
     violated = [item.check for item in judgement.checks if item.verdict is verdicts.Verdict.INVALID]

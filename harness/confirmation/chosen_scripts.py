@@ -1,6 +1,5 @@
 """The scripts of a finding, or in a file."""
 
-import dataclasses
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,18 +15,7 @@ _OPEN_KEYS = ("limits.", "recording.", "subject.", "traffic.deadline_s")
 """The keys of a scenario that can be changed without changing what its script needs."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The scripts to play."""
-
-    scripts: Sequence[loading.Loaded]
-    notes: Sequence[str] = ()
-    """Lines about where they come from."""
-    is_shortened: bool = True
-    """True if a late step may be left out."""
-
-
-def chosen(what: str, *, overrides: Sequence[str] = ()) -> Chosen:
+def chosen(what: str, *, overrides: Sequence[str] = ()) -> list[loading.Loaded]:
     """Return the scripts of the id of a finding, or in a file.
 
     Raises UsageError if there is none, or if an override changes what a script needs.
@@ -41,23 +29,23 @@ def chosen(what: str, *, overrides: Sequence[str] = ()) -> Chosen:
             )
     if (page := hazards.find(what)) is not None:
         return _of_finding(page.hazard, overrides)
-    return Chosen(scripts=[_of_file(what, overrides)])
+    return [_of_file(what, overrides)]
 
 
-def write(found: Chosen, file: pathlib.Path) -> None:
+def write(scripts: Sequence[loading.Loaded], file: pathlib.Path) -> None:
     """Write the script into a new file, to change it.
 
     Raises UsageError if there are several, or if the file exists, which may have been edited.
     """
-    if len(found.scripts) != 1:
-        names = ", ".join(script.scenario.name for script in found.scripts)
+    if len(scripts) != 1:
+        names = ", ".join(script.scenario.name for script in scripts)
         raise errors.UsageError(f"expected one script with --write, got {names}: name one of them")
     if file.exists():
         raise errors.UsageError(
             f"expected a new file for --write, got {file}, which exists: name another one, or remove "
             "it"
         )
-    writing.replace(file, found.scripts[0].text.encode())
+    writing.replace(file, scripts[0].text.encode())
 
 
 def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
@@ -77,15 +65,13 @@ def _of_file(what: str, overrides: Sequence[str]) -> loading.Loaded:
     return loaded
 
 
-def _of_finding(hazard: hazards.Hazard, overrides: Sequence[str]) -> Chosen:
+def _of_finding(hazard: hazards.Hazard, overrides: Sequence[str]) -> list[loading.Loaded]:
     names = hazards.scripts(hazard)
     if not names:
         raise errors.UsageError(
             f"expected a finding with a script, got {hazard.id} ({hazard.title}).{_instead(hazard)}"
         )
-    scripts = [loading.load(name, overrides=overrides) for name in names]
-    notes = [f"{hazard.id}: {', '.join(names)}"]
-    return Chosen(scripts=scripts, notes=notes, is_shortened=False)
+    return [loading.load(name, overrides=overrides) for name in names]
 
 
 def _instead(hazard: hazards.Hazard) -> str:
@@ -102,8 +88,8 @@ def _instead(hazard: hazards.Hazard) -> str:
     return f" Load shows it: {' or '.join(commands)}"
 
 
-def steps(found: Chosen) -> Iterator[str]:
-    for script in found.scripts:
+def steps(scripts: Sequence[loading.Loaded]) -> Iterator[str]:
+    for script in scripts:
         traffic = script.scenario.traffic
         if isinstance(traffic, script_specs.ScriptTraffic):
             yield f"{script.scenario.name}:"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from harness import errors, seeds, suggestions
+from harness import errors, suggestions
 
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -76,13 +76,6 @@ def chosen(patterns: Iterable[str]) -> list[Rule]:
                 f"--list shows them.{suggestions.did_you_mean(pattern, known)}"
             )
     return [rule for rule in every if not wanted or any(_is_named(rule, p) for p in wanted)]
-
-
-def ordered(rules: Sequence[Rule], seed: int | None, number: int) -> list[Rule]:
-    """Return rules in an order drawn for a repetition; None: as they are."""
-    if seed is None:
-        return list(rules)
-    return seeds.Seeds(seed).stream("rules", number).sample(rules, len(rules))
 
 
 def skipped(texts: Iterable[str]) -> Mapping[str, str]:

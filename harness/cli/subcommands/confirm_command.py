@@ -1,17 +1,18 @@
 """`flake-hunt confirm`: play the script of a finding on any program."""
 
 import dataclasses
-import functools
 import itertools
 import pathlib
 from typing import TYPE_CHECKING
 
-from harness import processes, seeds
+from harness import processes, rates, seeds
 from harness.cli import choosing, options, playing
 from harness.cli.terminal import indexing, outputs
 
 if TYPE_CHECKING:
-    from harness.confirmation import answers, confirming
+    from collections.abc import Sequence
+
+    from harness.confirmation import answers
 
 _REPEAT_MAX = 1000
 
@@ -44,33 +45,33 @@ def confirm(
     Exit code 10: confirmed, a check found the violation. 0: refuted, every step of the script
     happened, and nothing is violated.
 
-    20: not followed, a step did not happen in its time. A script in a file is then tried without
-    that step.
+    20: not followed, a step did not happen in its time, or there is too little evidence.
     """
-    from harness.confirmation import chosen_scripts, confirming
+    from harness.confirmation import answers, chosen_scripts
 
     with form.chosen() as out:
         first_seed = seeds.fresh() if seed is None else seed
-        found = chosen_scripts.chosen(what, overrides=override or ())
+        scripts = chosen_scripts.chosen(what, overrides=override or ())
         if write is not None:
-            chosen_scripts.write(found, write)
+            chosen_scripts.write(scripts, write)
             print(f"Written: {write}")
             return 0
-        for line in (*found.notes, *(chosen_scripts.steps(found) if out.is_verbose else ())):
+        if (names := [script.scenario.name for script in scripts]) != [what]:
+            out.note(f"{what}: {', '.join(names)}")
+        for line in chosen_scripts.steps(scripts) if out.is_verbose else ():
             out.note(line)
         processes.prepare()
         out.note(f"seed {first_seed}")
         plays = playing.Plays(on, itertools.count(first_seed), reports, out)
+        played: list[answers.Played] = []
         with indexing.refreshed(reports):
-            outcome = confirming.confirm(
-                found.scripts,
-                plays.play,
-                repeat=repeat,
-                shortens=found.is_shortened,
-                tell=functools.partial(_tell, out=out, is_repeated=repeat > 1),
-            )
-        _show(what, outcome, out)
-    return outcome.answer.exit_code
+            for script in scripts:
+                for _ in range(repeat):
+                    played.append(plays.play(script))
+                    _tell(played[-1], out=out, is_repeated=repeat > 1)
+        answer = answers.of_all(played)
+        _show(what, answer, played, out)
+    return answer.exit_code
 
 
 def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -> None:
@@ -80,26 +81,27 @@ def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -
         out.note(f"    {call}")
 
 
-def _show(what: str, outcome: "confirming.Confirmation", out: outputs.Output) -> None:
+def _show(
+    what: str, answer: "answers.Answer", played: "Sequence[answers.Played]", out: outputs.Output
+) -> None:
+    confirmed = sum(item.answer == "confirmed" for item in played)
+    rate = rates.Rate(confirmed, len(played))
     if out.is_json:
         plays = [
-            dataclasses.asdict(item) | {"directory": item.directory.resolve()}
-            for item in outcome.played
+            dataclasses.asdict(item) | {"directory": item.directory.resolve()} for item in played
         ]
         out.document(
             {
                 "schema": 1,
                 "what": what,
-                "answer": outcome.answer,
-                "exit_code": outcome.answer.exit_code,
-                "confirmed": outcome.rate.failed,
-                "runs": outcome.rate.runs,
-                "interval": outcome.rate.interval,
-                "left_out": outcome.left_out,
+                "answer": answer,
+                "exit_code": answer.exit_code,
+                "confirmed": rate.failed,
+                "runs": rate.runs,
+                "interval": rate.interval,
                 "plays": plays,
             }
         )
         return
-    rate = str(outcome.rate).replace("failed", "confirmed", 1)
-    without = f"; without: {'; '.join(outcome.left_out)}" if outcome.left_out else ""
-    print(f"{what}: {outcome.answer}{f', {rate}' * (len(outcome.played) > 1)}{without}")
+    told = str(rate).replace("failed", "confirmed", 1)
+    print(f"{what}: {answer}{f', {told}' * (len(played) > 1)}")

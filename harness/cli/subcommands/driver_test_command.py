@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import os
 import pathlib
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -42,8 +41,6 @@ class Settings:
     """Seconds for a call; kubelets wait 45."""
     start_s: Annotated[float, msgspec.Meta(ge=0.1)] = 20.0
     """Seconds until the driver registers."""
-    seed: int | None = None
-    """Check the rules in an order drawn from it; None: as --list shows them."""
     defect: tuple[str, ...] = ()
     """Known defects of our kubelet, as positive controls of the group kubelet."""
 
@@ -74,7 +71,6 @@ def driver_test(
         "End at the first such failure; with --repeat, check until it fails.", "--fail-fast"
     ),
     junit: pathlib.Path | None = options.of("Write JUnit XML to this file.", metavar="FILE"),
-    page: pathlib.Path | None = options.of("Write an HTML page to this file.", metavar="FILE"),
     output: outputs.Form = outputs.FORM,
     fail_on: Literal["must", "should", "note"] = options.more(
         "Least weight of a rule that can fail the test.", default="must"
@@ -88,7 +84,7 @@ def driver_test(
     log: pathlib.Path | None = options.more("Add what the driver prints to this file."),
     more: list[str] | None = options.more(
         "Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s, "
-        "start_s, seed (of the order of the rules) or defect (of our kubelet; may be repeated).",
+        "start_s or defect (of our kubelet; may be repeated).",
         "--set",
         metavar="KEY=VALUE",
     ),
@@ -101,7 +97,7 @@ def driver_test(
     on time, late, twice, at the same time and killed in between. Nothing outside a temporary folder
     is touched.
     """
-    from harness.conformance import junit_files, pages
+    from harness.conformance import junit_files
 
     settings = key_values.fields(Settings, more)
     chosen = conformance_rules.chosen(rules or ())
@@ -115,20 +111,16 @@ def driver_test(
             return 0
         left_out = conformance_rules.skipped(skip or ())
         options = _options(driver, registry, kubeconfig, claim, log, settings)
-        rounds = [
-            conformance_rules.ordered(chosen, settings.seed, number) for number in range(repeat)
-        ]
         least = conformance_rules.Level(fail_on)
         name, found = _run(
-            options, rounds, left_out=left_out, form=form, ends_at=least if fail_fast else None
+            options,
+            [chosen] * repeat,
+            left_out=left_out,
+            form=form,
+            ends_at=least if fail_fast else None,
         )
         if junit is not None:
             writing.replace(junit, junit_files.render(name, found, fail_on=least).encode())
-        if page is not None:
-            link = os.path.relpath(log, page.parent) if log else ""
-            about = [driver or str(registry)]
-            text = pages.render(name, found, fail_on=least, facts=about, log=link)
-            writing.replace(page, text.encode())
         verdict = results.verdict(found, least)
         if form.is_json:
             form.document({"verdict": verdict, "rules": [_ended(item) for item in found]})

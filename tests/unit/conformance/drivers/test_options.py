@@ -1,13 +1,12 @@
 """Options of users: those that are good, and the sentences for mistakes."""
 
-import pathlib
 import types
 from typing import Any
 
 import pytest
 
 from harness import errors, placeholders
-from harness.conformance import junit_files, pages, results, rules
+from harness.conformance import junit_files, results, rules
 from harness.conformance.drivers import options, published_devices, suite
 from harness.conformance.drivers.groups import slices
 
@@ -18,8 +17,6 @@ def test_each_rule_has_a_function_and_sources() -> None:
     for rule in RULES:
         assert callable(suite.function_of(rule))
         assert rule.sources
-        assert all(pages.address(text).startswith("https://") for text in rule.sources)
-    assert pages.address("a rumour") == ""
 
 
 @pytest.mark.parametrize(
@@ -93,7 +90,7 @@ def test_taints_are_well_formed(taint: dict[str, str], is_good: bool) -> None:
             slices.taints(bench)
 
 
-def test_results_are_written_for_people_and_for_ci(tmp_path: pathlib.Path) -> None:
+def test_results_are_written_for_people_and_for_ci() -> None:
     names = ("cdi/exist", "exclusivity/device-held", "cdi/valid", "cdi/gone")
     by_id = {rule.id: rule for rule in RULES}
     found = [
@@ -110,20 +107,6 @@ def test_results_are_written_for_people_and_for_ci(tmp_path: pathlib.Path) -> No
     ]
     stricter = junit_files.render("my driver", found, fail_on=rules.Level.SHOULD)
     assert 'tests="4" failures="2" errors="1" skipped="1"' in stricter
-    page = pages.render("my driver", found, log="driver.log")
-    assert 'href="https://' in page
-    assert 'href="driver.log"' in page
-    assert "INVALID" in page
-    assert "&lt;why&gt;" in page
-    assert "<why>" not in page
     assert results.counted(found) == (
         "0 of 4 rules held, 1 `must` failed, 1 `must` undecided, 1 `should` failed, 1 skipped"
     )
-
-
-def test_an_order_is_drawn_and_can_be_drawn_again() -> None:
-    orders = [rules.ordered(RULES, seed, number) for seed in (1, 1, 2) for number in (0, 1)]
-    assert orders[:2] == orders[2:4]
-    assert len({tuple(rule.id for rule in order) for order in orders}) == 4
-    assert all({*order} == {*RULES} for order in orders)
-    assert rules.ordered(RULES, None, 0) == [*RULES]
