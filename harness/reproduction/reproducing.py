@@ -9,7 +9,7 @@ from collections.abc import Callable
 from harness import clocks, errors, rates, writing
 from harness.history import directories
 from harness.reproduction import attempts, original_runs
-from harness.reproduction.issue import issue_texts, pictures, scenario_files, specimens
+from harness.reproduction.issue import issue_texts, scenario_files, specimens
 from harness.reproduction.search import shrinking
 from harness.scenario import imported_pools, profiles, specs
 
@@ -180,8 +180,6 @@ def write(
         scenario_files.FILE: scenario_files.text(findings.scenario),
         "README.md": issue_texts.of(specimen, findings),
     }
-    if specimen.strip is not None:
-        files[pictures.FILE] = pictures.standalone(specimen.strip.picture)
     for name, content in files.items():
         writing.replace(folder / name, content.encode())
 

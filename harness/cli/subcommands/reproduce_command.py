@@ -40,7 +40,7 @@ def reproduce(
     plays the script of a known finding. --cluster reproduces on another cluster than that of the
     run.
 
-    The folder has the scenario, a picture, and a README with the versions, the commands, the rate
+    The folder has the scenario, and a README with the versions, the commands, the rate
     of failures, and the evidence of one failure; no tokens and no paths of this machine.
 
     Exit code 0: reproduced.

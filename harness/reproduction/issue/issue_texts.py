@@ -8,11 +8,10 @@ from harness import errors, rates
 from harness.checks import judging, verdicts
 from harness.history import plans, run_folders, subject_names
 from harness.model import naming
-from harness.report import evidence, run_facts
+from harness.report import evidence
 from harness.report.redaction import texts
 from harness.reproduction.issue import (
     markdown,
-    pictures,
     scenario_files,
     scenario_sizes,
     specimens,
@@ -49,27 +48,21 @@ def text(examination: judging.Examination) -> str:
     """Return the text, in Markdown without secrets and without paths of the machine.
 
     It begins at the moment of the violation. Parts that do not fit are left out, the last ones
-    first. Raises UsageError for a run that is not INVALID.
+    first. Raises UsageError for a run without a violation.
     """
     judgement = examination.judgement
     broken = [item for item in judgement.checks if item.violations]
-    source = evidence.Evidence(examination)
-    if broken:
-        return of(specimens.of(source, broken[0].check))
-    if not judgement.missed_thresholds:
+    if not broken:
         raise errors.UsageError(
-            f"expected an INVALID run for --issue, got one that is {judgement.verdict}: "
-            "there is no violation to report"
+            f"expected a run with a violation for --issue, got one that is {judgement.verdict}: "
+            f"{judgement.reason}"
         )
-    return _joined(list(_of_thresholds(source)))
+    return of(specimens.of(evidence.Evidence(examination), broken[0].check))
 
 
 def of(specimen: specimens.Specimen, found: Findings | None = None) -> str:
     """Return the text about a violation; `found` is its reproduction."""
-    return _joined(list(_parts(specimen, found)))
-
-
-def _joined(parts: Sequence[str]) -> str:
+    parts = list(_parts(specimen, found))
     kept: list[str] = []
     size = 0
     for part in parts:
@@ -88,7 +81,7 @@ def _parts(specimen: specimens.Specimen, found: Findings | None) -> Iterator[str
         yield f"# {who} allocates one device to two ResourceClaims"
     else:
         yield f"# {who} breaks the guarantee “{markdown.text(specimen.check.promise)}”"
-    yield from _moment(specimen, has_picture=found is not None)
+    yield from _moment(specimen)
     yield from _objects(specimen)
     yield "Expected, and violated:"
     yield "\n".join(
@@ -100,20 +93,9 @@ def _parts(specimen: specimens.Specimen, found: Findings | None) -> Iterator[str
         yield from _how_often(found)
     yield from _versions(source)
     yield from _how_to_run(specimen.plan, found) if found else _repeating(specimen.plan)
-    yield from _figures(source)
     yield from _story(specimen)
     yield from _writes(specimen)
     yield from _logs(specimen)
-
-
-def _of_thresholds(source: evidence.Evidence) -> Iterator[str]:
-    plan = source.history.plan
-    yield f"# {_scheduler(plan)} misses a threshold"
-    missed = source.judgement.missed_thresholds
-    yield "\n".join(f"- {markdown.text(clause)}" for clause in missed)
-    yield from _versions(source)
-    yield from _repeating(plan)
-    yield from _figures(source)
 
 
 def _scheduler(plan: plans.Plan) -> str:
@@ -129,12 +111,10 @@ def _scheduler(plan: plans.Plan) -> str:
     return markdown.text(f"Flake Hunt's Python port of kube-scheduler{which}{added}")
 
 
-def _moment(specimen: specimens.Specimen, *, has_picture: bool) -> Iterator[str]:
+def _moment(specimen: specimens.Specimen) -> Iterator[str]:
     violation = specimen.violation
     yield "## The moment"
     yield markdown.text(violation.text)
-    if specimen.strip is not None and has_picture:
-        yield f"![Both claims, the faults and the scheduler's steps over time]({pictures.FILE})"
     if specimen.why:
         yield markdown.text(specimen.why)
     if violation.attribution:
@@ -231,29 +211,6 @@ def _repeating(plan: plans.Plan) -> Iterator[str]:
 
 def _command(words: Sequence[str]) -> str:
     return shlex.join(["flake-hunt", *(texts.program(word) for word in words)])
-
-
-def _figures(source: evidence.Evidence) -> Iterator[str]:
-    found = source.judgement.figures
-    meant = verdicts.meant_pairs(found.double_allocations, found.allocations)
-    rows = {
-        "claims": found.claims,
-        "pods, of these Running": f"{found.pods}, {found.pods_running}",
-        "allocations of devices": f"{found.allocations} of {found.devices}",
-        "double allocations": f"{found.double_allocations}{meant}",
-        "allocations/s": found.allocations_per_s or "–",
-        "date": run_facts.date(source.history.plan.created_wall_ns) or "unknown",
-    }
-    for name, latency in (
-        ("from claim to allocation", found.claim_to_allocation),
-        ("from pod to Running", found.pod_to_running),
-    ):
-        if latency.count:
-            rows[name] = f"median {latency.p50_ms} ms, p99 {latency.p99_ms} ms"
-    yield "## Figures"
-    yield markdown.table(
-        ("figure", "value"), [[name, markdown.text(value)] for name, value in rows.items()]
-    )
 
 
 def _story(specimen: specimens.Specimen) -> Iterator[str]:

@@ -30,7 +30,7 @@ def test_a_double_allocation_is_shrunk_to_two_or_three_claims(tmp_path: pathlib.
     )
     assert code == 0, out
     (folder,) = (tmp_path / "reports" / "reproductions").iterdir()
-    assert {path.name for path in folder.iterdir()} == {"README.md", "scenario.toml", "strip.svg"}
+    assert {path.name for path in folder.iterdir()} == {"README.md", "scenario.toml"}
     scenario = loading.load(str(folder / "scenario.toml")).scenario
     assert getattr(scenario.traffic, "pods", 0) in (2, 3), out
     page = (folder / "README.md").read_text()
