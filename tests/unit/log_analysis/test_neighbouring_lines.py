@@ -39,15 +39,6 @@ def test_they_are_those_of_the_file(analyse: conftest.Analyse, form: str) -> Non
     require_those_of_the_file(found(analyse, text), text)
 
 
-@pytest.mark.parametrize("size", [200, 1_000, 3_000])
-def test_they_may_be_in_other_blocks(
-    analyse: conftest.Analyse, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    monkeypatch.setattr(log_files, "PIECE", size)
-    text = story().text().encode()
-    require_those_of_the_file(found(analyse, text), text)
-
-
 def test_those_of_a_long_log_are_kept_in_time(
     analyse: conftest.Analyse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,12 +67,6 @@ def test_the_four_double_allocations_are_found() -> None:
     assert [window.bound for window in windows] == ["at least", "at most", "at most", "at most"]
 
 
-def test_missing_lines_are_named_where_the_signature_is_not_certain() -> None:
-    findings = analyses.analyse([str(log_lines.RECORDED)]).findings
-    assert [bool(finding.missing) for finding in findings] == [False, True, True, True]
-    assert "Removed in-flight claim" in findings[1].missing[0]
-
-
 def test_the_gather_race_of_the_tests_of_kubernetes_is_named() -> None:
     analysis = analyses.analyse([str(log_lines.KTESTING)])
     assert analysis.verdict is Verdict.UNKNOWN
