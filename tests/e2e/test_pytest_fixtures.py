@@ -69,10 +69,3 @@ def test_a_cluster_has_its_pools_and_goes_with_the_session(pytester: pytest.Pyte
     pytester.runpytest_subprocess("--basetemp=tmp").assert_outcomes(passed=1)
     assert processes_of(pytester.path) == []
     assert (pytester.path / "tmp" / "flake-hunt-cluster0" / "kubelet.log").exists()
-
-
-def test_a_missing_scenario_is_one_sentence(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile('def test_it(flake_hunt_run):\n    flake_hunt_run("pod-chrn")\n')
-    result = pytester.runpytest_subprocess()
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*expected a scenario file or the name of a shipped one*"])

@@ -6,22 +6,52 @@ import re
 import subprocess
 import sys
 
-from tests.support.bisected import commits
+import pytest
 
+pytestmark = pytest.mark.e2e
 ROOT = pathlib.Path(__file__).parents[3]
-PROGRAM = f"{sys.executable} {commits.PROGRAM} {{kubeconfig}} {{scheduler_name}}"
-STEP = (sys.executable, "-m", "harness.cli.main", "test", PROGRAM, f"./{commits.SCENARIO}")
-ALWAYS_THE_FIRST = ("take any device", "if found[1] not in used | IN_FLIGHT", "if found")
-HARMLESS = ("wait longer", "TIMEOUT_S = 2, 0.05, 30", "TIMEOUT_S = 2, 0.05, 60")
+SCENARIO = pathlib.Path(__file__).with_suffix(".toml").read_text()
+STEP = ("test", "sh scheduler.sh {kubeconfig} {scheduler_name}", "./few-pods.toml")
+PART = f'exec {sys.executable} -m harness.cli.main part scheduler --kubeconfig "$1" --scheduler-name "$2"'
+PROGRAMS = (
+    PART,
+    f"{PART} --defect bound-before-reserved",
+    f"{PART} --defect bound-before-reserved #",
+)
+"""Our scheduler; the commit that breaks it; and one that does no harm."""
+
+
+def git(folder: pathlib.Path, *words: str) -> str:
+    who = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.invalid")
+    done = subprocess.run(
+        ["git", *who, *words], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
 
 
 def test_git_names_the_commit_and_one_invalid_run_was_enough(tmp_path: pathlib.Path) -> None:
-    folder = tmp_path / "repository"
-    made = commits.of_changes(folder, [ALWAYS_THE_FIRST, HARMLESS])
-    git = ("git", "-C", str(folder), "bisect")
-    subprocess.run([*git, "start", made[-1], made[0]], check=True, capture_output=True)
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "few-pods.toml").write_text(SCENARIO)
+    commits = []
+    for program in PROGRAMS:
+        (tmp_path / "scheduler.sh").write_text(program)
+        git(tmp_path, "add", "few-pods.toml", "scheduler.sh")
+        git(tmp_path, "commit", "--quiet", "-m", "scheduler")
+        commits.append(git(tmp_path, "rev-parse", "HEAD"))
+    git(tmp_path, "bisect", "start", commits[-1], commits[0])
+    command = (
+        sys.executable,
+        "-m",
+        "harness.cli.main",
+        *STEP,
+        "--bisect",
+        "--quiet",
+        "--jobs",
+        "1",
+    )
     ended = subprocess.run(
-        [*git, "run", *STEP, "--bisect", "--quiet", "--jobs", "1"],
+        ["git", "bisect", "run", *command],
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -29,6 +59,6 @@ def test_git_names_the_commit_and_one_invalid_run_was_enough(tmp_path: pathlib.P
     )
     named = re.search(r"^([0-9a-f]{40}) is the first bad commit", ended.stdout, re.MULTILINE)
     assert named, ended.stdout + ended.stderr
-    assert named[1] == made[1]
+    assert named[1] == commits[1]
     assert "bisect: bad" in ended.stderr
-    assert len(list(folder.glob("reports/few-pods/*/verdict.json"))) == 1
+    assert len(list(tmp_path.glob("reports/few-pods/*/verdict.json"))) == 1

@@ -144,31 +144,6 @@ def test_a_read_only_disk(tmp_path: pathlib.Path, disk: Disk, token: str, name: 
 
 
 @pytest.mark.parametrize("kind", ["full", "read-only"])
-def test_logs_of_a_cluster(tmp_path: pathlib.Path, disk: Disk, kind: str) -> None:
-    code, output = _up(tmp_path)
-    assert code == 0, output
-    try:
-        disk.fill() if kind == "full" else disk.protect()
-        with running.started(
-            tmp_path, "cluster", "logs", "logged", str(disk.path / "logs")
-        ) as command:
-            code = command.wait()
-            output = command.text()
-    finally:
-        with running.started(tmp_path, "cluster", "down", "logged") as down:
-            assert down.wait() == 0
-    assert "Traceback" not in output
-    assert (FULL if kind == "full" else READ_ONLY) in output.lower()
-    assert code == (1 if kind == "full" else 2)
-
-
-def _up(folder: pathlib.Path) -> tuple[int, str]:
-    """A cluster that stays; its processes outlive the command."""
-    command = running.Command(folder, "cluster", "up", "logged", "--nodes", "1")
-    return command.wait(), command.text()
-
-
-@pytest.mark.parametrize("kind", ["full", "read-only"])
 def test_check_judges_all_the_same(tmp_path: pathlib.Path, disk: Disk, kind: str) -> None:
     directory = _published(disk.path / "run")
     steps = directory.steps(building.SCHEDULER)
@@ -182,16 +157,6 @@ def test_check_judges_all_the_same(tmp_path: pathlib.Path, disk: Disk, kind: str
     assert f"This verdict and its report are not in {directory.path}: cannot write " in output
     assert (FULL if kind == "full" else READ_ONLY) in output
     assert not (kind == "full" and directory.verdict.exists())
-
-
-@pytest.mark.parametrize("option", ["--quiet", "--output=json"])
-def test_so_it_does_in_few_words(tmp_path: pathlib.Path, disk: Disk, option: str) -> None:
-    directory = _published(disk.path / "run")
-    disk.protect()
-    code, output = running.run(tmp_path, "check", option, str(directory.path))
-    assert code == 0
-    assert "VALID" in output
-    assert f"This verdict and its report are not in {directory.path}: cannot write " in output
 
 
 def test_a_disk_that_fills_up_during_a_run(tmp_path: pathlib.Path) -> None:

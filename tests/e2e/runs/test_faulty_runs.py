@@ -267,21 +267,3 @@ def test_a_proxy_that_dies_ends_the_run_and_the_record_says_so(tmp_path: pathlib
     [window] = [item for item in body if isinstance(item, records.FaultWindow)]
     assert "the carrier does not answer" in window.error
     assert not list(running.run_directory(tmp_path).rglob("kubeconfig*"))
-
-
-@pytest.mark.parametrize(
-    ("faults", "words"),
-    [
-        ('kind = "nemesys"', "Did you mean 'nemesis'?"),
-        ('kind = "restart-api-server"', "add --cluster storage=disk"),
-    ],
-)
-def test_a_bad_fault_is_refused_before_anything_starts(
-    tmp_path: pathlib.Path, faults: str, words: str
-) -> None:
-    path = scenario(tmp_path, f"[[faults]]\n{faults}")
-    code, output = running.called(tmp_path, "run", path, "--cluster", "storage=memory")
-    assert code == 2, output
-    assert words in output
-    assert "Traceback" not in output
-    assert not (tmp_path / "reports").exists()

@@ -41,11 +41,3 @@ def test_the_correct_subject_is_valid_and_the_run_needs_no_file_outside(
     assert mig_objects.NODE not in steps
     for name in ("worker-2-gpu.example.com", '"name":"worker-1"', "half-1", "nic-0"):
         assert name in steps, name
-
-
-def test_a_known_defect_is_found(tmp_path: pathlib.Path, scenario: pathlib.Path) -> None:
-    code, output = running.called(
-        tmp_path, "run", str(scenario), "--defect", "gather-not-atomic", "--until-found"
-    )
-    assert code == verdicts.Verdict.INVALID.exit_code, output
-    assert "example.com/" in output
