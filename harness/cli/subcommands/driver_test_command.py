@@ -1,9 +1,8 @@
 """`flake-hunt driver-test`: check a DRA driver against documented rules, through its sockets."""
 
 import contextlib
-import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -24,25 +23,6 @@ EPILOG = (
     "Exit codes: 0 each rule with `must` holds, 10 one is broken, 20 it could not be decided, "
     "2 usage error."
 )
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The other settings of a test."""
-
-    driver_name: str = ""
-    """Name for {driver}, and of the one to test if several register; empty: the first one."""
-    node: str = "node-1"
-    cdi_dir: pathlib.Path | None = None
-    """CDI folder of a driver that takes none; it is only read."""
-    socket: pathlib.Path | None = None
-    """With --registry: the socket to call; None: the one that the driver names."""
-    deadline_s: Annotated[float, msgspec.Meta(ge=0.1)] = 10.0
-    """Seconds for a call; kubelets wait 45."""
-    start_s: Annotated[float, msgspec.Meta(ge=0.1)] = 20.0
-    """Seconds until the driver registers."""
-    defect: tuple[str, ...] = ()
-    """Known defects of our kubelet, as positive controls of the group kubelet."""
 
 
 def driver_test(
@@ -99,7 +79,6 @@ def driver_test(
     """
     from harness.conformance import junit_files
 
-    settings = key_values.fields(Settings, more)
     chosen = conformance_rules.chosen(rules or ())
     with outputs.chosen(output) as form:
         if list_rules:
@@ -110,7 +89,7 @@ def driver_test(
                 print("\n".join(outputs.aligned(rows)))
             return 0
         left_out = conformance_rules.skipped(skip or ())
-        options = _options(driver, registry, kubeconfig, claim, log, settings)
+        options = _options(driver, registry, kubeconfig, claim, log, more)
         least = conformance_rules.Level(fail_on)
         name, found = _run(
             options,
@@ -146,7 +125,7 @@ def _options(
     kubeconfig: pathlib.Path | None,
     claim: pathlib.Path | None,
     log: pathlib.Path | None,
-    settings: Settings,
+    more: "Sequence[str] | None",
 ) -> "driver_options.Options":
     from harness.cluster.local import binaries
     from harness.conformance.drivers import options as driver_options
@@ -156,34 +135,31 @@ def _options(
             "expected one driver: name 'PROGRAM ARGUMENTS', "
             "or --registry and --kubeconfig of one that runs"
         )
-    if (registry is None) != (kubeconfig is None) or (settings.socket and not registry):
-        raise errors.UsageError(
-            "expected --registry and --kubeconfig together, perhaps with --set socket=…: claims are "
-            "made where the driver reads them"
-        )
-    for path in filter(None, (registry, settings.socket)):
-        if not path.exists():
-            raise errors.UsageError(f"expected a socket or a folder of sockets, got {path}")
     command: list[str] = []
     if driver is not None:
         command = placeholders.command(
             driver.removeprefix("command="), driver_options.PLACEHOLDERS, of="the driver's"
         )
         binaries.program(command[0])
-    return driver_options.Options(
+    made = key_values.fields(
+        driver_options.Options,
+        more,
         command=command,
         registry=registry,
-        socket=settings.socket,
         kubeconfig=kubeconfig or pathlib.Path(),
-        driver_name=settings.driver_name,
-        node=settings.node,
-        cdi_folder=settings.cdi_dir,
+        plain_kubeconfig=kubeconfig or pathlib.Path(),
         claim=_claim(claim),
-        call_s=settings.deadline_s,
-        start_s=settings.start_s,
-        kubelet_defects=settings.defect,
         log=log,
     )
+    if (registry is None) != (kubeconfig is None) or (made.socket and not registry):
+        raise errors.UsageError(
+            "expected --registry and --kubeconfig together, perhaps with --set socket=…: claims are "
+            "made where the driver reads them"
+        )
+    for path in filter(None, (registry, made.socket)):
+        if not path.exists():
+            raise errors.UsageError(f"expected a socket or a folder of sockets, got {path}")
+    return made
 
 
 def _claim(path: pathlib.Path | None) -> "Mapping[str, Any]":

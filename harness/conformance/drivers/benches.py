@@ -64,7 +64,7 @@ class Bench:
         self.instance = self._instance("instance-a")
         self.devices = allocations.Devices(chosen, objects, self.instance)
         self.kubelet = kubelet_processes.Kubelet(folders)
-        self.pods = kubelet_processes.Pods(objects, node=chosen.node, timeout_s=chosen.call_s)
+        self.pods = kubelet_processes.Pods(objects, node=chosen.node, timeout_s=chosen.deadline_s)
         self._claims: list[Claim] = []
         self._count, self._mark = 0, uuid.uuid4().hex[:6]
         self._files: set[pathlib.Path] = set()
@@ -125,7 +125,7 @@ class Bench:
     def obstacle(self) -> Obstacle | None:
         """Why hardly any rule can be checked; None if they can."""
         if self._late_count >= LATE_MAX:
-            waited = f"{LATE_MAX} calls had no answer within {self.options.call_s:g} s"
+            waited = f"{LATE_MAX} calls had no answer within {self.options.deadline_s:g} s"
             return Obstacle(text=waited)
         return self._obstacle
 

@@ -91,7 +91,7 @@ def make(chosen: options.Options) -> Folders:
     root = pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=short))
     folders = Folders(
         root=root,
-        cdi=chosen.cdi_folder or root / "c",
+        cdi=chosen.cdi_dir or root / "c",
         registry=chosen.registry or root / "plugins_registry",
         socket=chosen.socket,
     )

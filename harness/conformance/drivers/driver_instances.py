@@ -68,7 +68,7 @@ class Instance:
     def in_version(self, version: str) -> driver_calls.Driver:
         named = pathlib.Path(self.info.endpoint or self.info.socket)
         channel = self._channel(self._folders.socket or named)
-        return driver_calls.Driver(channel, version, self._options.call_s)
+        return driver_calls.Driver(channel, version, self._options.deadline_s)
 
     def start(self, *, known: Collection[pathlib.Path] = ()) -> None:
         """Start the process and wait until it has registered.
@@ -100,7 +100,7 @@ class Instance:
         )
         channel = self._channel(self.info.socket)
         try:
-            channel.call(services.NOTIFY, request, timeout_s=self._options.call_s)
+            channel.call(services.NOTIFY, request, timeout_s=self._options.deadline_s)
         except calls.CallError as found:
             return str(found)
         return ""
@@ -110,7 +110,7 @@ class Instance:
         asked = socket or self.info.socket
         with channels.Channel(asked, options=channels.SOON) as channel:
             answer = channel.call(
-                services.GET_INFO, services.GET_INFO.request(), timeout_s=self._options.call_s
+                services.GET_INFO, services.GET_INFO.request(), timeout_s=self._options.deadline_s
             )
         return Info(
             socket=asked,

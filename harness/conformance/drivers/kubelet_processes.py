@@ -35,7 +35,7 @@ class Kubelet:
         words += processes.changed(
             namespace=namespace, cdi_dir=self._folders.cdi, wait_for_driver=driver
         )
-        words += [word for name in chosen.kubelet_defects for word in ("--defect", name)]
+        words += [word for name in chosen.defect for word in ("--defect", name)]
         self._process = processes.start_ready(
             "kubelet",
             processes.command("part", "kubelet", *map(str, words)),

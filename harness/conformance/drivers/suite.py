@@ -142,7 +142,7 @@ def _outcome(bench: benches.Bench, rule: rules.Rule) -> tuple[results.Outcome, s
 def _api_server(chosen: options.Options, root: pathlib.Path) -> Iterator[options.Options]:
     """Provide an API server: the options name its kubeconfigs."""
     if chosen.registry is not None:
-        yield dataclasses.replace(chosen, plain_kubeconfig=chosen.kubeconfig)
+        yield chosen
         return
     folder = root / "api"
     folder.mkdir()

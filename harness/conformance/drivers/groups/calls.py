@@ -67,7 +67,7 @@ def late_prepare(bench: benches.Bench) -> None:
 def overtaken_prepare(bench: benches.Bench) -> None:
     """A driver that lets Unprepare wait for Prepare does not break it."""
     claim = bench.claim()
-    prepare = hold(bench, claim, deadline_s=bench.options.call_s)
+    prepare = hold(bench, claim, deadline_s=bench.options.deadline_s)
     unprepare = bench.driver.start_unprepare([claim.reference])
     clocks.sleep(_SLOW_S)
     bench.remove(claim)

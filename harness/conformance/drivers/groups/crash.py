@@ -39,7 +39,7 @@ def leaves_nothing(bench: benches.Bench) -> None:
 
 def while_reading(bench: benches.Bench) -> None:
     claim = bench.claim()
-    calls.hold(bench, claim, deadline_s=bench.options.call_s)
+    calls.hold(bench, claim, deadline_s=bench.options.deadline_s)
     bench.instance.kill()
     bench.objects.release_reads()
     bench.start_again()

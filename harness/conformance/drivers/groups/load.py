@@ -118,7 +118,7 @@ class _User:
         answer = self.bench.driver.start_prepare([claim.reference]).answer()
         if isinstance(answer.get(claim.uid), tuple):
             self.holders.take()
-            self.holders.give_back(after_s=self.bench.options.call_s)
+            self.holders.give_back(after_s=self.bench.options.deadline_s)
         else:
             self.holders.refuse()
         try:

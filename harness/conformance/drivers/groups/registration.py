@@ -51,7 +51,7 @@ def endpoint(bench: benches.Bench) -> None:
     )
     results.require(path.is_socket(), f"GetInfo gives the endpoint {path}, and there is no socket")
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(bench.options.call_s)
+        client.settimeout(bench.options.deadline_s)
         try:
             client.connect(str(path))
         except OSError as error:

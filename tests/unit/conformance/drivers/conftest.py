@@ -21,13 +21,13 @@ ROOT = pathlib.Path(__file__).parents[4]
 @pytest.fixture(scope="session")
 def chosen() -> options.Options:
     command = placeholders.words(f"env PYTHONPATH={ROOT} {COMMAND}")
-    return options.Options(command=command, call_s=20.0, start_s=30.0)
+    return options.Options(command=command, deadline_s=20.0, start_s=30.0)
 
 
 @pytest.fixture(scope="session")
 def bench(chosen: options.Options) -> Iterator[benches.Bench]:
     """Spoilt drivers let it wait: its limits are shorter."""
-    with suite.bench_of(dataclasses.replace(chosen, call_s=5.0, start_s=8.0)) as made:
+    with suite.bench_of(dataclasses.replace(chosen, deadline_s=5.0, start_s=8.0)) as made:
         made.start()
         yield made
 

@@ -13,7 +13,7 @@ from harness.conformance.drivers import benches, driver_folders, suite
 from harness.model import answers
 
 ROOT = pathlib.Path(__file__).parents[4]
-LIMITS = {"call_s": 1.5, "start_s": 6.0}
+LIMITS = {"deadline_s": 1.5, "start_s": 6.0}
 ROW = {"request": "r", "driver": "bad.example.com", "pool": "p", "device": "d"}
 CLAIM: dict[str, Any] = {
     "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}},

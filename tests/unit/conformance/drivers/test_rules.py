@@ -75,7 +75,7 @@ def test_pods_find_out_a_driver(
 def test_pods_find_out_a_kubelet(
     rule: str, defect: str, bench: benches.Bench, spoiling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spoilt = dataclasses.replace(bench.options, kubelet_defects=[defect])
+    spoilt = dataclasses.replace(bench.options, defect=(defect,))
     monkeypatch.setattr(bench, "options", spoilt)
     with spoiling("", from_start=False), pytest.raises(results.Failed):
         suite.function_of(BY_ID[rule])(bench)
