@@ -1,5 +1,6 @@
 """The text of one run for an issue: whole, without secrets, bounded, and only of INVALID runs."""
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -9,13 +10,15 @@ import msgspec
 import pytest
 import yaml
 
-from harness import errors
+from harness import errors, rates
 from harness.checks import judging
 from harness.cli.subcommands import check_command
 from harness.history import directories, plans, records
-from harness.reproduction.issue import issue_texts, stored_objects
-from tests.histories import building, language
+from harness.reproduction import reproducing
+from harness.reproduction.issue import issue_texts, specimens, stored_objects
+from tests.histories import building, hostile_names, language
 from tests.support import golden_runs
+from tests.unit.reproduction import scenarios
 
 TEXT = "p:a q:b a+D1 a^p p>n b+D1 b^q q>n"
 DEVICE = language.device_id("D1")
@@ -172,6 +175,108 @@ def test_a_text_that_is_too_long_is_cut_between_its_parts(
 def test_a_run_without_violation_has_none(tmp_path: pathlib.Path, text: str) -> None:
     with pytest.raises(errors.UsageError, match="expected a run with a violation for --issue"):
         _text(building.build(tmp_path / "run", text))
+
+
+# --------------------------------------------------------------------------- a reproduction
+
+FAULTY = "a+D1 /lose-response:a /delay-events:a>215 a^p .29 b+D1 b^q"
+FOUND = issue_texts.Findings(
+    original=scenarios.scenario(),
+    scenario=scenarios.scenario(pools={"nodes": 1, "devices_per_node": 20}),
+    rate=rates.Rate(14, 20),
+    is_interrupted=True,
+)
+
+
+def _read(directory: directories.RunDirectory) -> specimens.Specimen:
+    return specimens.read(directory.path, "device_exclusivity")
+
+
+def _reproduced(directory: directories.RunDirectory) -> str:
+    return issue_texts.of(_read(directory), FOUND)
+
+
+def test_the_page_of_a_reproduction_tells_everything(tmp_path: pathlib.Path) -> None:
+    page = _reproduced(_run(tmp_path, FAULTY))
+    assert page.startswith(
+        "# Flake Hunt's Python port of kube-scheduler allocates one device to two"
+    )
+    for words in (
+        "**14 of 20 runs**",
+        "45% to 89%",
+        "the response to the status write of a was lost (lose-response)",
+        "| kube-apiserver | v1.36.2 |",
+        "| nodes | 2 | 1 |",
+        "flake-hunt run scenario.toml",
+        "The search for a smaller scenario was interrupted",
+        f"allocated {DEVICE}",
+    ):
+        assert words in page, words
+
+
+def test_lines_of_the_log_that_name_the_claims_are_shown(tmp_path: pathlib.Path) -> None:
+    directory = _run(tmp_path, FAULTY)
+    lines = [
+        f'I1 schedule_one.go:1 "bound" pod="tests/p" config="{tmp_path}/kubeconfig"',
+        f'E1 claims.go:9 "update failed" uid="uid-a" Authorization: Bearer {TOKEN}',
+        'I1 schedule_one.go:1 "bound" pod="tests/pp" ```',
+    ]
+    directory.log("scheduler").write_text("\n".join(lines))
+    page = _reproduced(directory)
+    assert 'pod="tests/p" config="…/kubeconfig"' in page
+    assert "update failed" in page
+    assert "tests/pp" not in page, "another pod"
+
+
+def test_no_secret_and_no_path_is_in_any_file(tmp_path: pathlib.Path) -> None:
+    directory = _run(tmp_path, FAULTY)
+    log = f"pod=p {TOKEN} {pathlib.Path.home()}/.kube/config {directory.path}/logs\n"
+    directory.log("scheduler").write_text(log)
+    reproducing.write(tmp_path / "out", _read(directory), FOUND)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"README.md", "scenario.toml"}
+    for path in (tmp_path / "out").iterdir():
+        text = path.read_text()
+        for secret in (TOKEN, str(pathlib.Path.home()) + "/", str(tmp_path), "kubeconfig-"):
+            assert secret not in text, path.name
+
+
+def test_logs_are_bounded(tmp_path: pathlib.Path) -> None:
+    directory = _run(tmp_path, FAULTY)
+    directory.log("scheduler").write_text("pod=p " * 200 + "\n" + "pod=p\n" * 1000)
+    [excerpt] = _read(directory).logs
+    assert len(excerpt.lines) == specimens.LINES_MAX + 1
+    assert max(map(len, excerpt.lines)) == specimens.LINE_MAX
+    assert excerpt.left_out == 1001 - specimens.LINES_MAX
+
+
+def test_the_command_names_the_cluster_and_the_programs(tmp_path: pathlib.Path) -> None:
+    binary = {"kind": "kube-scheduler", "binary": "/home/me/kube-scheduler"}
+    changes = {"cluster": "local", "cluster_profile": {"name": "mine"}, "until_found": True}
+    directory = _run(tmp_path, FAULTY, changes=changes)
+    found = scenarios.scenario(subject={"schedulers": [binary]})
+    page = issue_texts.of(_read(directory), dataclasses.replace(FOUND, scenario=found))
+    assert "flake-hunt run scenario.toml --until-found --cluster mine" in page
+    assert 'It needs kube-scheduler in `"$KUBEBUILDER_ASSETS"`.' in page
+    assert "/home/me" not in page
+
+
+# -------------------------------------------------------------- names that would be obeyed
+
+
+def _outside_code(markdown: str) -> str:
+    """Remove blocks and spans of code, in which nothing has a meaning."""
+    without_blocks = re.sub(r"^(`{3,})[^\n]*\n.*?\n\1$", "", markdown, flags=re.M | re.S)
+    return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", without_blocks)
+
+
+def test_hostile_names_are_shown_and_not_obeyed(tmp_path: pathlib.Path) -> None:
+    specimen = _read(hostile_names.build(tmp_path / "run"))
+    page = issue_texts.of(specimen, FOUND)
+    assert hostile_names.OBEYED.findall(page) == []
+    prose = _outside_code(page)
+    assert re.findall(r"(?<!\\)<(?!/?(?:details|summary)>)", prose) == []
+    assert re.findall(r"(?<!\\)\[x", prose) == []
+    assert re.findall(r"@all|http://y", prose) == []
 
 
 # --------------------------------------------------------------------------------- the command

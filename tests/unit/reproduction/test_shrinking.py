@@ -183,24 +183,3 @@ def test_clear_cases_take_few_runs_and_others_end_by_majority(
     failed: int, runs: int, decision: bool | None
 ) -> None:
     assert shrinking.decide(failed, runs) is decision
-
-
-def decided(rate: float, dice: random.Random) -> tuple[bool, int]:
-    failed = runs = 0
-    while (decision := shrinking.decide(failed, runs)) is None:
-        runs += 1
-        failed += dice.random() < rate
-    return decision, runs
-
-
-@pytest.mark.parametrize(("rate", "is_kept"), [(0.95, True), (0.05, False), (0.55, None)])
-def test_it_decides_rightly_about_clear_cases_and_keeps_the_limit(
-    rate: float, is_kept: bool | None
-) -> None:
-    dice = random.Random(7)
-    decisions = [decided(rate, dice) for _ in range(300)]
-    counts = [runs for _, runs in decisions]
-    assert max(counts) <= shrinking.RUNS_MAX
-    if is_kept is not None:
-        assert sum(decision is is_kept for decision, _ in decisions) > 280
-        assert sum(counts) / len(counts) < 4

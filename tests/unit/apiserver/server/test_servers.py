@@ -2,6 +2,7 @@
 are dropped.
 """
 
+import contextlib
 import json
 import random
 import re
@@ -12,13 +13,15 @@ from typing import Any
 import pytest
 
 from harness import clocks
+from harness.apiserver.errors import status_errors
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import servers, watch_streams
+from harness.apiserver.server import http_messages, servers, watch_streams
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
-HEADERS = b"Host: x\r\nAuthorization: Bearer secret-of-the-tests\r\n"
+BEARER = b"Authorization: Bearer secret-of-the-tests\r\n"
+HEADERS = b"Host: x\r\n" + BEARER
 
 
 class Coin(random.Random):
@@ -51,19 +54,26 @@ def raw(method: str, path: str, body: bytes = b"", *, headers: bytes = b"") -> b
     )
 
 
-def read_until(connection: socket.socket, enough: Callable[[bytes], bool]) -> bytes:
-    """Return the bytes that arrive until `enough` holds or the server closes."""
-    text = b""
-    while not enough(text):
-        data = connection.recv(65536)
-        if not data:
-            break
-        text += data
-    return text
-
-
 def read_all(connection: socket.socket) -> bytes:
-    return read_until(connection, lambda _: False)
+    """All that the server says until it closes or resets the connection."""
+    said = b""
+    with contextlib.suppress(ConnectionResetError):
+        while data := connection.recv(65536):
+            said += data
+    return said
+
+
+def talk(live: Any, text: bytes) -> bytes:
+    with live.connect() as connection:
+        connection.sendall(text)
+        return read_all(connection)
+
+
+def codes(said: bytes) -> list[int]:
+    return [int(code) for code in re.findall(rb"HTTP/1\.1 (\d+) ", said)]
+
+
+CLOSE = raw("GET", "/healthz", headers=b"Connection: close\r\n")
 
 
 # ---------------------------------------------------------------- admission and refusals
@@ -73,9 +83,7 @@ def read_all(connection: socket.socket) -> bytes:
     "text", [b"\x16\x03\x01 hello\r\n\r\n", b"GET\r\n\r\n", b"GET / FTP/9\r\n\r\n"]
 )
 def test_what_is_no_http_ends_the_connection(live: Any, text: bytes) -> None:
-    with live.connect() as connection:
-        connection.sendall(text)
-        assert read_all(connection).startswith(b"HTTP/1.1 400 ")
+    assert codes(talk(live, text)) == [400]
     assert live.call("GET", "/healthz") == (200, b"ok")
 
 
@@ -110,10 +118,8 @@ def test_a_server_error_is_answered_and_serving_goes_on(
 
 
 def test_head_answers_without_a_body(live: Any) -> None:
-    with live.connect() as connection:
-        connection.sendall(raw("HEAD", "/healthz", headers=b"Connection: close\r\n"))
-        answer = read_all(connection)
-    assert answer.startswith(b"HTTP/1.1 200 ")
+    answer = talk(live, raw("HEAD", "/healthz", headers=b"Connection: close\r\n"))
+    assert codes(answer) == [200]
     assert answer.endswith(b"\r\n\r\n")
     assert b"Content-Length: 0" not in answer
 
@@ -131,12 +137,9 @@ def test_pipelined_requests_are_answered_in_order(
         body = json.dumps(config(f"c{number}")).encode()
         requests += raw("POST", CONFIGMAPS, body) + raw("GET", f"{CONFIGMAPS}/c{number}")
         requests += raw("GET", f"{CONFIGMAPS}/missing")
-        expected += [b"201", b"200", b"404"]
-    requests += raw("GET", "/healthz", headers=b"Connection: close\r\n")
-    with live.connect() as connection:
-        connection.sendall(requests)
-        text = read_all(connection)
-    assert re.findall(rb"HTTP/1.1 (\d+) ", text) == [*expected, b"200"]
+        expected += [201, 200, 404]
+    text = talk(live, requests + CLOSE)
+    assert codes(text) == [*expected, 200]
     names = [int(name) for name in re.findall(rb'"name":"c(\d+)"', text)]
     assert names == [number for number in range(40) for _ in range(2)]
 
@@ -151,13 +154,10 @@ def test_a_watch_after_a_pipelined_write_comes_after_its_answer(
     if "resourceVersion" in query:
         live.call("POST", CONFIGMAPS, config("before"))
         live.run(lambda: live.store.compact(resources.CONFIGMAPS))  # the watch ends with 410
-    with live.connect() as connection:
-        watch = raw(
-            "GET", f"{CONFIGMAPS}?{query}&timeoutSeconds=1", headers=b"Connection: close\r\n"
-        )
-        connection.sendall(raw("POST", CONFIGMAPS, body) + watch)
-        text = read_all(connection)
-    assert re.findall(rb"HTTP/1.1 (\d+) ", text) == [b"201", b"200"]
+    closing = b"Connection: close\r\n"
+    watch = raw("GET", f"{CONFIGMAPS}?{query}&timeoutSeconds=1", headers=closing)
+    text = talk(live, raw("POST", CONFIGMAPS, body) + watch)
+    assert codes(text) == [201, 200]
     assert text.index(b"201 Created") < text.index(b'"type"')
     assert text.endswith(b"0\r\n\r\n")
 
@@ -230,3 +230,109 @@ def test_a_client_that_leaves_takes_its_watch_along(live: Any) -> None:
         timeout_s=TIMEOUT_S,
         why="the watch to be removed",
     )
+
+
+# ---------------------------------------------------------------- one response to each request
+
+WATCH = raw("GET", f"{CONFIGMAPS}?watch=1&timeoutSeconds=1")
+
+
+def test_what_goes_wrong_after_the_head_ends_the_connection(
+    live: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: watch_streams.Watch) -> None:
+        raise status_errors.bad_request("too late")
+
+    monkeypatch.setattr(watch_streams.Watch, "_set_timers", fail)
+    assert b"too late" not in talk(live, raw("GET", f"{CONFIGMAPS}?watch=1"))
+
+
+@pytest.mark.parametrize("upgrade", [b"websocket", b"SPDY/3.1", b"h2c, websocket"])
+def test_an_upgrade_is_refused_in_one_answer(live: Any, upgrade: bytes) -> None:
+    offer = b"Connection: Upgrade\r\nUpgrade: %b\r\n" % upgrade
+    said = talk(live, raw("GET", "/healthz", headers=offer))
+    assert codes(said) == [400]
+    assert b"upgrades are not served" in said
+    assert b"\r\nConnection: close\r\n" in said
+
+
+def test_a_trailer_is_no_header(live: Any) -> None:
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n0\r\n%b\r\n"
+    text = b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + chunked % BEARER
+    assert codes(talk(live, text + CLOSE)) == [401, 200]
+
+
+def test_what_follows_a_watch_is_not_answered_in_the_middle_of_it(live: Any) -> None:
+    said = talk(live, WATCH + b"this is not HTTP\r\n\r\n")
+    assert codes(said) == [200]
+    assert said.endswith(b"0\r\n\r\n")
+
+
+def test_after_a_watch_the_connection_serves_the_next_request(live: Any) -> None:
+    assert codes(talk(live, WATCH + CLOSE)) == [200, 200]
+
+
+def test_a_client_that_closes_gets_nothing_after_a_watch(live: Any) -> None:
+    watch = WATCH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    said = talk(live, watch + CLOSE)
+    assert codes(said) == [200]
+    assert said.endswith(b"0\r\n\r\n")
+
+
+# ---------------------------------------------------------------- clients that are too greedy
+
+
+def unread(live: Any) -> int:
+    return sum(client.unread_bytes for client in live.server._connections)
+
+
+def stalled_watch(live: Any) -> socket.socket:
+    """Open a watch with more events than may be left unread, and do not read it."""
+    for number in range(12):
+        document = config(f"big-{number}") | {"data": {"x": "x" * 1_000_000}}
+        assert live.call("POST", CONFIGMAPS, document)[0] == 201
+    connection = socket.socket()
+    connection.settimeout(TIMEOUT_S)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    connection.connect(("127.0.0.1", live.port))
+    connection.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
+    clocks.wait_until(
+        lambda: live.run(lambda: unread(live)) > 0,
+        timeout_s=TIMEOUT_S,
+        why="the watch to begin",
+    )
+    assert live.call("POST", CONFIGMAPS, {"metadata": {"name": "late"}})[0] == 201
+    return connection
+
+
+def test_a_long_past_is_sent_as_it_is_read(serve: Callable[..., Any]) -> None:
+    limits = servers.Limits(watch_unread_bytes_max=2_000_000)
+    live = serve(make_parts=lambda: servers.ServerParts(limits=limits))
+    with stalled_watch(live) as connection:
+        assert live.run(lambda: unread(live)) < 2_000_000
+        text = b""
+        while b'"name":"late"' not in text:
+            data = connection.recv(1 << 20)
+            assert data
+            text += data
+    names = re.findall(rb'"name":"(big-\d+|late)"', text)
+    assert sorted(names) == [*sorted(b"big-%d" % number for number in range(12)), b"late"]
+    assert names[-1] == b"late"
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_that_is_too_large(live: Any, announced: bool) -> None:
+    size = http_messages.BODY_BYTES_MAX + 1
+    length = b"Content-Length: %d\r\n" % size
+    chunked = b"Transfer-Encoding: chunked\r\n"
+    with live.connect() as connection:
+        connection.sendall(
+            b"POST %b HTTP/1.1\r\n%b%b\r\n"
+            % (CONFIGMAPS.encode(), HEADERS, length if announced else chunked)
+        )
+        if not announced:
+            connection.sendall(b"%x\r\n" % size + b"x" * size)
+        answer = read_all(connection)
+    assert codes(answer) == [413]
+    assert b"Request entity too large: limit is 3145728" in answer
+    assert live.call("GET", "/healthz") == (200, b"ok")
