@@ -69,14 +69,19 @@ class LogRecord(msgspec.Struct, eq=False, gc=False):
         end = text.find(b'"', begin + 1)
         if end > 0 and text[begin] == _QUOTE and text.find(b"\\", begin, end) < 0:
             return text[begin + 1 : end].decode(errors="replace")
-        return _matched(_pattern(key).search(text))
+        found = _pattern(key).search(text)
+        if found is None:
+            return ""
+        if found[1] is None:
+            return found[2].decode(errors="replace")
+        return _ESCAPE.sub(_character, found[1].decode(errors="replace"))
 
     def values(self, key: str) -> list[str]:
         """Return the values of a list; empty if it is missing."""
         if self.fields is not None:
             given = self.fields.get(key)
             return [_as_text(item) for item in given] if isinstance(given, list) else []
-        found = _list_pattern(key).search(self.text)
+        found = re.search(rb" %b=\[([^\]]*)\]" % re.escape(key.encode()), self.text)
         return _LIST_ITEM.findall(found[1].decode(errors="replace")) if found else []
 
     def value_of_lines(self, key: str) -> Any:
@@ -118,23 +123,6 @@ def _pattern(key: str) -> re.Pattern[bytes]:
     return re.compile(
         rb" " + name + rb'=(?:"((?:[^"\\]|\\.)*)"|(?:<[\w.]+>: )?([^\s"<\[]+)(?= |$))'
     )
-
-
-@functools.cache
-def _list_pattern(key: str) -> re.Pattern[bytes]:
-    return re.compile(rb" " + re.escape(key.encode()) + rb"=\[([^\]]*)\]")
-
-
-def _matched(found: re.Match[bytes] | None) -> str:
-    if found is None:
-        return ""
-    if found[1] is not None:
-        return _unescaped(found[1].decode(errors="replace"))
-    return found[2].decode(errors="replace")
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(_character, text) if "\\" in text else text
 
 
 def _character(match: re.Match[str]) -> str:

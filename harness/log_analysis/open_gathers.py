@@ -142,15 +142,12 @@ class OpenGathers:
         self._by_thread: dict[str, Gather] = {}
         self._open: dict[str, _Open] = {}
 
-    def forget(self) -> None:
-        self._by_thread.clear()
-        self._open.clear()
-
     def see_attempt(self, record: LogRecord) -> None:
         thread = record.thread
         self._follow(thread)
         if len(self._by_thread) > _THREADS_MAX:
-            self.forget()
+            self._by_thread.clear()
+            self._open.clear()
         self._by_thread[thread] = Gather(attempt=record)
         self._open.pop(thread, None)
 

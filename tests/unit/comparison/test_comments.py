@@ -118,17 +118,6 @@ def test_what_is_not_the_same_is_said(tmp_path: pathlib.Path) -> None:
         assert "To know" not in comment(tmp_path / str(number), base, change)
 
 
-def test_shards_of_both_on_the_same_machines_are_of_the_same(tmp_path: pathlib.Path) -> None:
-    folders = []
-    for name in ("a", "b"):
-        runs = []
-        for boot in ("one", "two"):
-            made = archives.run(tmp_path / name, f"{name}-{boot}")
-            runs += archives.repeated(made, 4, figures=lambda _: {}, plan={"boot_id": boot})
-        folders.append(archives.campaign(tmp_path / name, "c", runs))
-    assert compare(*folders).cautions == []
-
-
 def test_scenarios_that_cannot_be_compared(tmp_path: pathlib.Path) -> None:
     sides = [
         campaign(tmp_path / "a", "VVVV", rows=[]),

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from harness import errors, rates
-from harness.comparison import comparing, comparison_texts, documents, sides
+from harness.comparison import comparing, comparison_texts, documents
 from harness.comparison.documents import Answer
 from harness.rates import Rate
-from tests.histories import archives, building
+from tests.histories import archives
 
 RUNS = 30
 LOAD = {"name": "churn", "traffic": {"users": 8, "duration_s": 5.0}, "subject": {"parallelism": 1}}
@@ -235,14 +235,6 @@ def test_runs_that_are_not_of_the_subject_do_not_enter(
     assert "A: 20 runs of controls, hazards and remedies are not compared" in notes
 
 
-def test_in_a_folder_of_runs_plans_tell_what_is_a_control(tmp_path: pathlib.Path) -> None:
-    campaigns(tmp_path / "a", "control")
-    found = sides._read("A", tmp_path / "a" / building.SCENARIO)
-    assert (len(found.runs), found.document.others) == (6 + 2, 40), (
-        "two more that the controls are copies of"
-    )
-
-
 def copied(folder: pathlib.Path, copies: int) -> pathlib.Path:
     """Each run directory of a folder of runs, several times."""
     for run in sorted((folder / "churn").iterdir()):
@@ -301,17 +293,6 @@ def test_equal_rates_are_the_same_with_enough_runs(tmp_path: pathlib.Path) -> No
     found = [compare(*[side(tmp_path, f"{x}{n}", runs=n) for x in "ab"]) for n in (1, 6, 7)]
     assert [one.answer for one in found] == [Answer.UNDECIDED, Answer.UNDECIDED, Answer.SAME]
     assert found[0].summary.startswith("cannot tell")
-
-
-def test_settings_that_are_nested_without_end_are_one_difference(tmp_path: pathlib.Path) -> None:
-    nested: dict[str, Any] = {}
-    for _ in range(200):
-        nested = {"k": nested}
-    first = side(tmp_path, "one", runs=2)
-    second = side(tmp_path, "two", runs=2, settings=LOAD | {"recording": nested})
-    [setting] = compare(first, second).settings
-    assert setting.key.startswith("settings.recording.k.k.")
-    assert setting.second_values == ["nested too deep"]
 
 
 RESULTS: list[tuple[dict[str, Any] | str, str]] = [
