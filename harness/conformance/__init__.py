@@ -1,5 +1,8 @@
 """Conformance tests: check that a DRA driver follows the rules that Kubernetes documents.
 
-`drivers` has the rules; their weights and results are here. The drivers that are tested do not
-belong here.
+The driver is called through its sockets as a kubelet does. The rules are data (`rules.yaml`), and
+each has a function of its name in `groups`. A run has an API server of its own, and nothing outside
+its temporary folder is touched.
+
+Nothing of our own driver belongs here, because it is one of those that are tested.
 """

@@ -1,4 +1,4 @@
-"""The documented rules of a DRA driver, as `drivers/rules.yaml` has them."""
+"""The documented rules of a DRA driver, as `rules.yaml` has them."""
 
 import enum
 import fnmatch
@@ -53,7 +53,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 @functools.cache
 def all_rules() -> Sequence[Rule]:
     """Return all rules, in the order in which they are checked."""
-    text = importlib.resources.files(__package__).joinpath("drivers/rules.yaml").read_text("utf-8")
+    text = importlib.resources.files(__package__).joinpath("rules.yaml").read_text("utf-8")
     groups = yaml.load(text, Loader=_Loader)  # noqa: S506
     return tuple(
         msgspec.convert({"id": f"{group}/{name}", **entry}, Rule)

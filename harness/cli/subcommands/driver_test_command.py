@@ -16,8 +16,8 @@ from harness.report import escaping
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from harness.conformance import options as driver_options
     from harness.conformance import rules
-    from harness.conformance.drivers import options as driver_options
 
 EPILOG = (
     "Exit codes: 0 each rule with `must` holds, 10 one is broken, 20 it could not be decided, "
@@ -128,7 +128,7 @@ def _options(
     more: "Sequence[str] | None",
 ) -> "driver_options.Options":
     from harness.cluster.local import binaries
-    from harness.conformance.drivers import options as driver_options
+    from harness.conformance import options as driver_options
 
     if (driver is None) == (registry is None):
         raise errors.UsageError(
@@ -189,7 +189,7 @@ def _run(
     `ends_at`: the least weight of a rule whose failure ends the test; None: none does.
     """
     from harness.cli.terminal import displaying
-    from harness.conformance.drivers import suite
+    from harness.conformance import suite
 
     found: list[results.Result] = []
     names = [options.driver_name or "driver"]

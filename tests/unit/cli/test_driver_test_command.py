@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.conformance import results, rules
-from harness.conformance.drivers import suite
+from harness.conformance import results, rules, suite
 from tests.support.called_commands import FlakeHunt
 
 

@@ -1,4 +1,4 @@
-"""The Containerfile: stages, user, what a read-only root needs. `make container` builds it."""
+"""The Containerfile and its build. `make container` builds it."""
 
 import fnmatch
 import pathlib
