@@ -12,14 +12,6 @@ PROTOBUF = responses.PROTOBUF
 IN_PROTOBUF = {"Content-Type": PROTOBUF}
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-CONFIGMAP = {
-    "kind": "ConfigMap",
-    "apiVersion": "v1",
-    "metadata": {"name": "c"},
-    "data": {"text": "ä\n", "empty": ""},
-    "binaryData": {"b": "AAEC"},
-    "immutable": False,
-}
 
 
 def test_protobuf_as_kubectl_sends_it(live: Any) -> None:

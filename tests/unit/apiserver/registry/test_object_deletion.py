@@ -17,11 +17,14 @@ def pod(name: str = "p", **meta: Any) -> Document:
     return {"metadata": {"name": name, **meta}, "spec": spec}
 
 
-def owned_by(*owners: Any) -> list[Document]:
-    return [
+def make(store: Any, name: str, *owners: Any, resource: Any = R.CONFIGMAPS, **meta: Any) -> Any:
+    """Create an object, perhaps with config maps as owners."""
+    references = [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": owner.name, "uid": owner.uid}
         for owner in owners
     ]
+    meta = {"name": name, **meta} | ({"ownerReferences": references} if references else {})
+    return store.create(resource, "default", {"metadata": meta})
 
 
 def collect(store: Any) -> int:
@@ -77,12 +80,8 @@ def test_a_pod_that_finishes_while_it_ends_still_has_the_time_it_was_given(
 
 
 def test_dependents_go_when_their_last_owner_is_gone(store: Any) -> None:
-    one, two = (
-        store.create(R.CONFIGMAPS, "default", {"metadata": {"name": name}}) for name in ("o1", "o2")
-    )
-    store.create(
-        R.SECRETS, "default", {"metadata": {"name": "s", "ownerReferences": owned_by(one, two)}}
-    )
+    one, two = make(store, "o1"), make(store, "o2")
+    make(store, "s", one, two, resource=R.SECRETS)
     store.delete(R.CONFIGMAPS, "default", "o1")
     assert collect(store) == 0
     assert names(store, R.SECRETS) == ["s"]
@@ -93,45 +92,38 @@ def test_dependents_go_when_their_last_owner_is_gone(store: Any) -> None:
 
 
 def test_an_owner_of_the_same_name_but_another_uid_is_no_owner(store: Any) -> None:
-    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
-    meta = {"name": "s", "ownerReferences": owned_by(owner)}
-    store.create(R.SECRETS, "default", {"metadata": meta})
+    make(store, "s", make(store, "o"), resource=R.SECRETS)
     store.delete(R.CONFIGMAPS, "default", "o")
-    store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    make(store, "o")
     collect(store)
     assert names(store, R.SECRETS) == []
 
 
 def test_an_object_whose_owner_was_gone_before_it_came_goes_too(store: Any) -> None:
-    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
+    owner = make(store, "o")
     store.delete(R.CONFIGMAPS, "default", "o")
-    meta = {"name": "s", "ownerReferences": owned_by(owner)}
-    store.create(R.SECRETS, "default", {"metadata": meta})
+    make(store, "s", owner, resource=R.SECRETS)
     assert collect(store) == 1
 
 
 def test_an_object_whose_owner_is_of_another_group_stays(store: Any) -> None:
     owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "j", "uid": "u"}
-    meta = {"name": "s", "ownerReferences": [owner]}
-    store.create(R.SECRETS, "default", {"metadata": meta})
+    make(store, "s", resource=R.SECRETS, ownerReferences=[owner])
     assert collect(store) == 0
     assert names(store, R.SECRETS) == ["s"]
 
 
 def test_chains_of_owners_are_collected_to_their_end(store: Any) -> None:
-    last = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "c0"}})
+    last = make(store, "c0")
     for number in range(1, 4):
-        meta = {"name": f"c{number}", "ownerReferences": owned_by(last)}
-        last = store.create(R.CONFIGMAPS, "default", {"metadata": meta})
+        last = make(store, f"c{number}", last)
     store.delete(R.CONFIGMAPS, "default", "c0")
     assert collect(store) == 3
     assert names(store) == []
 
 
 def test_garbage_with_a_finalizer_is_marked_once(store: Any) -> None:
-    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "o"}})
-    meta = {"name": "s", "ownerReferences": owned_by(owner), "finalizers": ["x/1"]}
-    store.create(R.SECRETS, "default", {"metadata": meta})
+    make(store, "s", make(store, "o"), resource=R.SECRETS, finalizers=["x/1"])
     store.delete(R.CONFIGMAPS, "default", "o")
     collect(store)
     assert store.get(R.SECRETS, "default", "s").deleting
@@ -191,20 +183,12 @@ def test_a_namespace_goes_after_all_that_is_in_it(store: Any, refuses: Any) -> N
 def test_garbage_is_left_alone_until_it_has_aged_and_what_follows_from_it_is_not(
     store: Any,
 ) -> None:
-    owner = store.create(R.CONFIGMAPS, "default", {"metadata": {"name": "a"}})
-    middle = {"metadata": {"name": "b", "ownerReferences": owned_by(owner)}}
-    last = {
-        "metadata": {
-            "name": "c",
-            "ownerReferences": owned_by(store.create(R.CONFIGMAPS, "default", middle)),
-        }
-    }
-    store.create(R.CONFIGMAPS, "default", last)
+    owner = make(store, "a")
+    make(store, "c", make(store, "b", owner))
     store.delete(R.CONFIGMAPS, "default", "a")
     assert not store.collect_garbage_step()
     assert store.age_garbage()
-    lone = {"metadata": {"name": "z", "ownerReferences": owned_by(owner)}}
-    store.create(R.CONFIGMAPS, "default", lone)  # its owner is gone already
+    make(store, "z", owner)  # which is gone already
     while store.collect_garbage_step():
         pass
     assert names(store) == ["z"]
