@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness import processes
+from tests.support import api_servers
 
 kubernetes = pytest.importorskip("kubernetes", reason="the kubernetes client is not installed")
 dynamic = pytest.importorskip("kubernetes.dynamic")
@@ -17,7 +17,6 @@ informers = pytest.importorskip("kubernetes.informer", reason="this version has 
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 TIMEOUT_S = 20
-START_S = 60
 WATCH_HISTORY = 12
 """So few changes are kept that a test can outrun a watch."""
 DRIVER = "gpu.example.com"
@@ -28,18 +27,10 @@ Document = dict[str, Any]
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A server with TLS and a token, and a client with the kubeconfig that it writes."""
     folder = tmp_path_factory.mktemp("clients")
-    path = folder / "kubeconfig"
-    argv = ["--kubeconfig", str(path), "--set", f"watch_history={WATCH_HISTORY}"]
-    process = processes.start_ready(
-        "apiserver",
-        processes.command("part", "apiserver", *argv),
-        log=folder / "log",
-        ready=folder / "ready",
-        timeout_s=START_S,
-    )
-    with kubernetes.config.new_client_from_config(str(path)) as client:
+    process = api_servers.start(folder, "--set", f"watch_history={WATCH_HISTORY}")
+    with kubernetes.config.new_client_from_config(str(folder / "kubeconfig")) as client:
         yield client
-    process.stop(timeout_s=START_S)
+    process.stop(timeout_s=TIMEOUT_S)
 
 
 @pytest.fixture(scope="module")

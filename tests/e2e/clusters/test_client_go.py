@@ -17,8 +17,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness import processes
-from tests.support import fault_proxies
+from tests.support import api_servers, fault_proxies
 
 SOURCES = pathlib.Path(__file__).parents[1] / "client-go"
 GOPATHS = (os.environ.get("FLAKE_HUNT_GOPATH", ""), "/usr/share/gocode")
@@ -94,28 +93,14 @@ class Server:
     """A server with a data directory, for clients that keep the kubeconfig of its first start."""
 
     def __init__(self, folder: pathlib.Path, *options: str) -> None:
-        self._folder = folder
-        self._options = options
-        self._starts = 0
+        self._folder, self._options = folder, options
         self.kubeconfig = folder / "kept"
 
     def start(self) -> None:
-        self._starts += 1
-        written = self._folder / "kubeconfig"
-        argv = processes.command(
-            "part",
-            *("apiserver", "--kubeconfig", str(written), "--data-dir", str(self._folder / "data")),
-            *self._options,
-        )
-        self._process = processes.start_ready(
-            "apiserver",
-            argv,
-            log=self._folder / "log",
-            ready=self._folder / f"ready-{self._starts}",
-            timeout_s=READY_TIMEOUT_S,
-        )
-        if self._starts == 1:
-            shutil.copy(written, self.kubeconfig)
+        data = ("--data-dir", self._folder / "data")
+        self._process = api_servers.start(self._folder, *data, *self._options)
+        if not self.kubeconfig.exists():
+            shutil.copy(self._folder / "kubeconfig", self.kubeconfig)
 
     def kill(self) -> None:
         self._process.kill()

@@ -10,14 +10,16 @@ import logging
 import os
 import pathlib
 import random
+import shutil
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from harness import clocks, processes
+from harness import clocks
 from harness.client import apis, transports
+from tests.support import api_servers
 
 KILLS = int(os.environ.get("FLAKE_HUNT_KILLS", "10"))
 SEED = int(os.environ.get("FLAKE_HUNT_KILLS_SEED", "1"))
@@ -37,29 +39,12 @@ class Server:
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
-        self._folder = folder
-        self.kubeconfig = folder / "plain"
-        self._kept = folder / "kept"
-        self._count = 0
+        self._folder, self._kept = folder, folder / "kept"
 
     def start(self) -> None:
-        self._count += 1
-        argv = processes.command(
-            "part",
-            *("apiserver", "--kubeconfig", str(self._folder / "kubeconfig")),
-            *(
-                "--set",
-                f"plain_kubeconfig={self.kubeconfig}",
-                "--data-dir",
-                str(self._folder / "data"),
-            ),
-        )
-        ready = self._folder / f"ready-{self._count}"
-        self._process = processes.start_ready(
-            "apiserver", argv, log=self._folder / "log", ready=ready, timeout_s=TIMEOUT_S
-        )
-        if self._count == 1:
-            self._kept.write_text(self.kubeconfig.read_text())
+        self._process = api_servers.start(self._folder, "--data-dir", self._folder / "data")
+        if not self._kept.exists():
+            shutil.copy(self._folder / "plain", self._kept)
 
     def api(self) -> apis.Api:
         return apis.Api(transports.connect(self._kept))

@@ -15,6 +15,7 @@ from harness.run import run_plan
 from harness.scenario import loading, specs
 from harness.traffic import launching
 from tests.e2e import running
+from tests.support import api_servers
 
 pytestmark = pytest.mark.e2e
 TIMEOUT_S = 60.0
@@ -30,19 +31,8 @@ FAULTS = "/flake-hunt/v1/faults"
 @pytest.fixture
 def slow_server(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """The kubeconfig of a server that takes seconds to create a pod."""
-    kubeconfig = tmp_path / "kubeconfig"
-    server = processes.start_ready(
-        "apiserver",
-        processes.command(
-            "part",
-            *("apiserver", "--kubeconfig", str(tmp_path / "tls-kubeconfig")),
-            *("--set", f"plain_kubeconfig={kubeconfig}", "--set", "serves_faults=true"),
-        ),
-        log=tmp_path / "apiserver.log",
-        ready=tmp_path / "apiserver.ready",
-        timeout_s=TIMEOUT_S,
-    )
-    yield kubeconfig
+    server = api_servers.start(tmp_path, "--set", "serves_faults=true")
+    yield tmp_path / "plain"
     server.kill()
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from harness import processes
 from harness.client import apis, transports
+from tests.support import api_servers
 from tests.support.called_commands import FlakeHunt
 
 TIMEOUT_S = 30
@@ -26,24 +27,8 @@ def start(tmp_path: pathlib.Path) -> Iterator[Callable[..., processes.Process]]:
     started: list[processes.Process] = []
 
     def start_one(*options: str | pathlib.Path) -> processes.Process:
-        argv = processes.command(
-            "part",
-            "apiserver",
-            "--kubeconfig",
-            str(tmp_path / "kubeconfig"),
-            "--set",
-            f"plain_kubeconfig={tmp_path / 'plain'}",
-            *map(str, options),
-        )
-        process = processes.start_ready(
-            "apiserver",
-            argv,
-            log=tmp_path / "log",
-            ready=tmp_path / f"ready-{len(started)}",
-            timeout_s=TIMEOUT_S,
-        )
-        started.append(process)
-        return process
+        started.append(api_servers.start(tmp_path, *options))
+        return started[-1]
 
     yield start_one
     for process in started:
