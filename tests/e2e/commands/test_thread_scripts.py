@@ -31,24 +31,6 @@ steps = [
 """
 
 
-@pytest.mark.parametrize(
-    ("at", "subject", "words"),
-    [
-        ("exit of Assume", "python", "expected a place as `entry of F"),
-        ("entry of Assume", "python", "expected a key `step` beside `at`"),
-        ("entry of Assume", "command=SCRIPT {kubeconfig}", "no ELF file, as scripts are not"),
-    ],
-)
-def test_what_cannot_be_played_is_refused_before_anything_starts(
-    flake_hunt: FlakeHunt, tmp_path: pathlib.Path, at: str, subject: str, words: str
-) -> None:
-    script = tmp_path / "script"
-    script.write_text("#!/bin/sh\n")
-    script.chmod(0o755)
-    subject = subject.replace("SCRIPT", str(script))
-    require_refused(flake_hunt, tmp_path, at, "", subject, words)
-
-
 def require_refused(
     flake_hunt: FlakeHunt, folder: pathlib.Path, at: str, extra: str, subject: str, words: str
 ) -> None:

@@ -66,28 +66,6 @@ def test_a_driver_that_ends_at_once_is_not_judged(bad: benches.Bench) -> None:
     assert results.verdict(found) is answers.Verdict.UNKNOWN
 
 
-def test_a_driver_that_was_started_again_comes_to_rest_before_a_rule(
-    bench: benches.Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench.await_ready()
-    seen: list[str] = []
-    monkeypatch.setattr(bench, "prepared", lambda *_: seen.append("prepared"))
-    monkeypatch.setattr(suite, "function_of", lambda _: lambda _: seen.append("rule"))
-    suite.check(bench, RULES[0])
-    bench.restart()
-    suite.check(bench, RULES[0])
-    suite.check(bench, RULES[0])
-    assert seen == ["rule", "prepared", "rule", "rule"]
-
-
-def test_calls_without_an_answer_are_limited(bench: benches.Bench) -> None:
-    made = benches.Bench(bench.options, bench.folders, bench.objects)
-    assert made.obstacle is None
-    made.count_late(benches.LATE_MAX)
-    assert made.obstacle is not None
-    assert "had no answer" in made.obstacle.text
-
-
 def test_what_was_not_examined_is_not_held() -> None:
     rule = rules.Rule(id="a/b", level=rules.Level.MUST, says="it is", sources=("a",))
     skipped = results.Result(rule=rule, outcome=results.Outcome.SKIPPED, text="why")

@@ -94,15 +94,6 @@ def test_a_chosen_claim_controller_stays(
     assert found.subject.claim_controller == expected
 
 
-def test_the_load_of_remote_workers_is_local_from_then_on(tmp_path: pathlib.Path) -> None:
-    """Runs of former versions have keys that are gone."""
-    plain = scenarios.scenario()
-    settings = plain.model_dump(mode="json")
-    settings["traffic"] |= {"workers": "remote", "bind": "127.0.0.1:5557", "workers_wait_s": 60.0}
-    found = original_runs.load(run(tmp_path, settings=settings).path)
-    assert found.scenario.traffic == plain.traffic
-
-
 def test_the_faults_of_a_nemesis_take_its_place(tmp_path: pathlib.Path) -> None:
     nemesis = {"kind": "nemesis", "draws": 3, "kinds": ["lose-response", "delay-events"]}
     settings = scenarios.scenario(

@@ -52,13 +52,6 @@ def test_pods_that_all_had_a_device_may_wait_for_one_device() -> None:
     assert (smaller.traffic.pods, smaller.traffic.overcommit) == (2, True)
 
 
-def test_no_process_is_without_users() -> None:
-    smaller = load_axis(scenarios.scenario(), "users").resized(1)
-    assert smaller.traffic.processes == 1
-    smaller = load_axis(scenarios.scenario(), "pods").resized(2)
-    assert (smaller.traffic.users, smaller.traffic.processes) == (2, 2)
-
-
 def test_the_load_lasts_shorter() -> None:
     axis = load_axis(scenarios.scenario(traffic=scenarios.CHURN), "seconds of load")
     traffic = axis.resized(3.0).traffic
