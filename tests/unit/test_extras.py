@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -141,3 +142,11 @@ def test_runs_are_judged_with_the_light_set_alone(tmp_path: pathlib.Path) -> Non
     assert rendered[0] == 0, rendered
     assert compared[0] in (0, 2, 20), compared
     assert "ImportError" not in compared[2]
+
+
+def test_the_light_set_is_part_of_the_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {*_light()} <= {*project["dependencies"]}
+    extras = project["optional-dependencies"]
+    assert {*extras["traffic"]} <= {*project["dependencies"]}
+    assert {*extras["kind"], *extras["analysis"]} <= {*extras["dev"]}
