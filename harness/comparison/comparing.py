@@ -1,7 +1,6 @@
 """Compares two sides: settings first, then the verdicts of what can be compared."""
 
 import pathlib
-import statistics
 from collections.abc import Iterator, Sequence
 
 from harness import rates
@@ -10,15 +9,7 @@ from harness.comparison import documents, rate_tests, run_groups, sides
 from harness.comparison.documents import Answer
 from harness.comparison.run_groups import Pair
 from harness.comparison.sides import LABELS
-from harness.model import figures
 
-_MEASURES = (
-    "allocations_per_s",
-    "claim_to_allocation.p50_ms",
-    "claim_to_allocation.p99_ms",
-    "pod_to_running.p50_ms",
-    "pod_to_running.p99_ms",
-)
 _NAMED_MAX = 2
 """Controls that one doubt names."""
 
@@ -69,17 +60,12 @@ def _rate(runs: Sequence[sides.Run]) -> rates.Rate:
 
     Thresholds that were not met are no part of it.
     """
-    made = _conclusive(runs)
+    made = [run for run in runs if run.verdict.verdict is not verdicts.Verdict.UNKNOWN]
     return rates.Rate(sum(run.verdict.is_violated for run in made), len(made))
-
-
-def _conclusive(runs: Sequence[sides.Run]) -> list[sides.Run]:
-    return [run for run in runs if run.verdict.verdict is not verdicts.Verdict.UNKNOWN]
 
 
 def _row(pairs: Sequence[Pair], test: rate_tests.Test, labels: Sequence[str]) -> documents.Row:
     first, second = (_outcomes(groups) for groups in zip(*pairs, strict=True))
-    low, high = rates.fall(*(rates.Rate(side.invalid, side.conclusive) for side in (first, second)))
     return documents.Row(
         scenario=pairs[0][0].scenario if len(pairs) == 1 else f"all {len(pairs)} together",
         first=first,
@@ -88,8 +74,6 @@ def _row(pairs: Sequence[Pair], test: rate_tests.Test, labels: Sequence[str]) ->
         corrected_p_value=test.corrected,
         answer=test.answer,
         text=rate_tests.text(test, labels),
-        fall_low=low,
-        fall_high=high,
     )
 
 
@@ -105,17 +89,9 @@ def _outcomes(groups: Sequence[run_groups.Group]) -> documents.Outcomes:
         unknown=len(runs) - rate.runs,
         low=low,
         high=high,
-        medians=dict(_medians(runs)) if is_one else {},
         finding=found[0].verdict.reason if found else "",
         directory=str(found[0].path) if found else "",
     )
-
-
-def _medians(runs: Sequence[sides.Run]) -> Iterator[tuple[str, float]]:
-    for name in _MEASURES:
-        values = [figures.value(run.verdict.figures, name) for run in _conclusive(runs)]
-        if known := [value for value in values if value is not None]:
-            yield name, statistics.median(known)
 
 
 def _doubts(both: Sequence[sides.Side], scenarios: set[str], answer: Answer) -> Iterator[str]:

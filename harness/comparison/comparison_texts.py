@@ -38,7 +38,7 @@ def tables(comparison: documents.Comparison) -> Iterator[Table]:
     )
     yield Table(
         title="Violations",
-        head=("scenario", "subject", first, second, "allocations/s", "p", "answer"),
+        head=("scenario", "subject", first, second, "p", "answer"),
         rows=rates_table(comparison),
         notes=[*comparison.cautions, _METHOD],
         empty="No runs can be compared.",
@@ -58,8 +58,7 @@ _METHOD = (
     "Rates are of INVALID among VALID and INVALID runs, with exact 95 % intervals "
     "(Clopper-Pearson). Each scenario is tested by Boschloo's exact test, all together by an exact "
     "stratified test; the answers hold together with 95 % confidence (Holm). No difference is found "
-    "only where one of 50 percentage points or more is excluded. Throughputs are medians, and "
-    "not tested."
+    "only where one of 50 percentage points or more is excluded."
 )
 
 
@@ -76,18 +75,12 @@ def _importance(row: documents.Row) -> tuple[bool, int, str]:
 def _row(row: documents.Row) -> tuple[str, ...]:
     first, second = row.first, row.second
     p_value = "< 0.001" if row.p_value < 0.001 else f"{row.p_value:.2g}"
-    return row.scenario, row.subject, _rate(first), _rate(second), _speeds(row), p_value, row.answer
+    return row.scenario, row.subject, _rate(first), _rate(second), p_value, row.answer
 
 
 def _rate(found: documents.Outcomes) -> str:
     interval = rates.span(found.low, found.high, "–")
     return f"{found.invalid} of {found.conclusive} ({interval} %)"
-
-
-def _speeds(row: documents.Row) -> str:
-    speeds = [side.medians.get("allocations_per_s") for side in (row.first, row.second)]
-    known = [f"{speed:.3g}" for speed in speeds if speed is not None]
-    return " → ".join(known) if len(known) == len(speeds) else ""
 
 
 def _side(side: documents.Side) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import enum
 
 import msgspec
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 LARGE = 0.5
 """A large difference of two rates. Without it being excluded, nothing is called the same."""
 
@@ -84,8 +84,6 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     """The exact interval of the true rate (Clopper and Pearson)."""
-    medians: dict[str, float] = {}
-    """Medians of throughput and latency over the conclusive runs; they are not tested."""
     finding: str = ""
     """The reason of the first INVALID run."""
     directory: str = ""
@@ -105,9 +103,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     answer: Answer
     text: str
     """The answer in a sentence."""
-    fall_low: float
-    fall_high: float
-    """Exact interval of how much lower the second rate is; wider than what the test needs."""
 
     @property
     def subject(self) -> str:

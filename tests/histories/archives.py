@@ -34,33 +34,22 @@ def run(
     return made
 
 
-def edit_figures(directory: directories.RunDirectory, **figures: Any) -> None:
-    """Change figures in verdict.json; a number for a latency becomes its quantiles."""
-    document = json.loads(directory.verdict.read_bytes())
-    for name, value in figures.items():
-        is_latency = isinstance(document["figures"][name], dict)
-        quantiles = {"p50_ms": value, "p90_ms": 2 * value, "p99_ms": 3 * value}
-        document["figures"][name] = {"count": 9, **quantiles} if is_latency else value
-    directory.verdict.write_text(json.dumps(document))
-
-
 def repeated(
     made: directories.RunDirectory,
     count: int,
     *,
-    figures: Callable[[int], Mapping[str, Any]],
     plan: Mapping[str, Any] | None = None,
 ) -> list[directories.RunDirectory]:
-    """Runs beside a judged one with its plan, its verdict, and figures by their number.
+    """Runs beside a judged one with its plan and its verdict.
 
     `plan`: keys of the plan that differ.
     They have the small files only, which are all that summaries read.
     """
-    return [_copy(made, number, figures(number), plan or {}) for number in range(count)]
+    return [_copy(made, number, plan or {}) for number in range(count)]
 
 
 def _copy(
-    made: directories.RunDirectory, number: int, figures: Mapping[str, Any], plan: Mapping[str, Any]
+    made: directories.RunDirectory, number: int, plan: Mapping[str, Any]
 ) -> directories.RunDirectory:
     name = f"{made.path.name}-{number:05}"
     copy = directories.create(made.path.with_name(name))
@@ -71,7 +60,6 @@ def _copy(
     digest = hashlib.sha256(copy.plan.read_bytes()).hexdigest()
     verdict["evidence"]["plan.json"] = f"sha256:{digest}"
     copy.verdict.write_text(json.dumps(verdict))
-    edit_figures(copy, **figures)
     return copy
 
 

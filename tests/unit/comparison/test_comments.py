@@ -29,9 +29,7 @@ def campaign(
     for letter in sorted(set(verdicts)):
         verdict = {"V": "VALID", "I": "INVALID", "U": "UNKNOWN"}[letter]
         made = archives.run(reports, f"{reports.name}-{letter}", verdict, scenario=scenario)
-        runs += archives.repeated(
-            made, verdicts.count(letter), figures=lambda _: {}, plan=plan or {"boot_id": "one"}
-        )
+        runs += archives.repeated(made, verdicts.count(letter), plan=plan or {"boot_id": "one"})
         shutil.rmtree(made.path)
     document = {"verdict": "VALID", "summary": f"{len(runs)} runs", "rows": list(rows)}
     return archives.campaign(reports, "c", runs, document=document)

@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 import pathlib
-import random
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -21,16 +20,6 @@ RUNS = 30
 LOAD = {"name": "churn", "traffic": {"users": 8, "duration_s": 5.0}, "subject": {"parallelism": 1}}
 
 
-def figures(number: int, *, faster: float = 1.0) -> dict[str, Any]:
-    drawn = random.Random(number)
-    latency = drawn.gauss(100, 5) / faster
-    return {
-        "allocations_per_s": drawn.gauss(50, 2) * faster,
-        "claim_to_allocation": latency,
-        "pod_to_running": latency + 50,
-    }
-
-
 def side(
     reports: pathlib.Path,
     name: str,
@@ -38,16 +27,12 @@ def side(
     *,
     runs: int = RUNS,
     scenario: str = "churn",
-    faster: float = 1.0,
     **changes: Any,
 ) -> pathlib.Path:
     """A folder of runs that were all judged alike; their plans are changed afterwards."""
     plan = {"settings": LOAD} | changes
     made = archives.run(reports / name, name, verdict, scenario=scenario)
-    salt = sum(map(ord, name)) * 1000
-    archives.repeated(
-        made, runs, figures=lambda number: figures(salt + number, faster=faster), plan=plan
-    )
+    archives.repeated(made, runs, plan=plan)
     shutil.rmtree(made.path)
     return reports / name
 
@@ -64,7 +49,6 @@ def test_one_subject_twice_does_not_differ(tmp_path: pathlib.Path) -> None:
     assert pair.first.low == 0.0
     assert pair.first.high == pytest.approx(0.1157, abs=1e-4)
     assert found.settings == []
-    assert pair.first.medians["allocations_per_s"] == pytest.approx(50, abs=2)
     assert found.summary.startswith("no difference found: INVALID in A 0 of 30 runs (0 to 12 %)")
     assert found.summary.endswith("; one of 14 percentage points or more is excluded")
 
@@ -186,9 +170,7 @@ def test_a_scenario_that_cannot_be_told_is_not_the_same(tmp_path: pathlib.Path) 
     """Two of two runs against none of two, beside a scenario with many runs that are all VALID."""
     sides = []
     for name, verdict in (("one", "VALID"), ("two", "INVALID")):
-        many = archives.repeated(
-            archives.run(tmp_path, name, scenario="many"), 20, figures=figures, plan={}
-        )
+        many = archives.repeated(archives.run(tmp_path, name, scenario="many"), 20)
         few = [archives.run(tmp_path, f"{name}{n}", verdict, scenario="few") for n in (1, 2)]
         sides.append(archives.campaign(tmp_path, name, [*many, *few]))
     found = compare(*sides)
@@ -208,9 +190,7 @@ def campaigns(
     for name, verdict in (("one", "VALID"), ("two", "INVALID")):
         plan = {"defects": ["x"]} if purpose == "control" else {"remedies": ["y"]}
         mine = [archives.run(tmp_path, f"{name}{n}", verdict) for n in range(subjects)]
-        rest = archives.repeated(
-            archives.run(tmp_path, name, "INVALID"), others, figures=figures, plan=plan
-        )
+        rest = archives.repeated(archives.run(tmp_path, name, "INVALID"), others, plan=plan)
         made.append(
             archives.campaign(
                 tmp_path,
