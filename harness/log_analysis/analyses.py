@@ -11,9 +11,8 @@ from harness.log_analysis import (
     proofs,
     signatures,
     text_blocks,
-    write_failures,
 )
-from harness.log_analysis.analysis_results import Analysis, Failures, Finding
+from harness.log_analysis.analysis_results import Analysis, Finding
 from harness.log_analysis.double_allocations import DoubleAllocation
 from harness.log_analysis.log_states import LogState
 from harness.log_analysis.messages import Gap, Message
@@ -98,15 +97,7 @@ def _concluded(files: Sequence[text_blocks.LogText], states: Sequence[LogState])
         counts=counts,
         gaps=gaps,
         versions=sorted({version for state in states for version in state.versions}),
-        failures=[one for kind in write_failures.Kind if (one := _failures(kind, states)).count],
     )
-
-
-def _failures(kind: write_failures.Kind, states: Sequence[LogState]) -> Failures:
-    lines = [line for state in states for line in state.failures.lines.get(kind, ())]
-    lines.sort(key=lambda line: line.order)
-    count = sum(state.failures.counts[kind] for state in states)
-    return Failures(kind, count, lines[: write_failures.LINES_MAX])
 
 
 def _distinct(states: Sequence[LogState]) -> list[DoubleAllocation]:

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from harness.log_analysis import log_files, messages, text_blocks
 from harness.log_analysis.double_allocations import DoubleAllocation, StaleGather
-from harness.log_analysis.log_records import LogRecord
 from harness.log_analysis.messages import Gap, Message
 from harness.log_analysis.signatures import Cause, Signature
-from harness.log_analysis.write_failures import Kind
 from harness.model.answers import Verdict
 
 FIXED = "1.32.12, 1.33.8, 1.34.4, 1.35.1 and 1.36"
@@ -26,16 +24,6 @@ class Finding:
     cause: Cause
     missing: Sequence[str]
     """Lines that would have shown more, and how to get them."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Failures:
-    """All failures of one kind."""
-
-    kind: Kind
-    count: int
-    lines: Sequence[LogRecord]
-    """The first of their lines."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,8 +48,6 @@ class Analysis:
     """Parts that are missing in the logs, or cannot be read, by kind."""
     versions: Sequence[str]
     """Versions of kube-scheduler that were started, as far as the logs show it."""
-    failures: Sequence[Failures]
-    """Failed writes and what else went wrong, by kind; empty if the logs show nothing of it."""
 
     @property
     def plans(self) -> int:

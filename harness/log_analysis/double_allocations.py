@@ -23,8 +23,6 @@ class Gather(msgspec.Struct, eq=False):
     """The last gather of the attempt; None in releases that log neither."""
     devices: frozenset[str] | None = None
     """All devices in use that it found; None if they are not known completely."""
-    conflicts: int = 0
-    """How often it was repeated, because the devices in use changed meanwhile."""
 
     @property
     def begin(self) -> LogRecord | None:

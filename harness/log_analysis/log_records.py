@@ -25,13 +25,6 @@ _BEGIN = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
 _QUOTE = ord('"')
 
 
-class Neighbours(msgspec.Struct, frozen=True, gc=False):
-    """The lines around a line, without their ends; fewer at the begin and end of a file."""
-
-    before: tuple[bytes, ...]
-    after: tuple[bytes, ...]
-
-
 class LogRecord(msgspec.Struct, eq=False, gc=False):
     """A line with a message that is analysed."""
 
@@ -54,8 +47,6 @@ class LogRecord(msgspec.Struct, eq=False, gc=False):
     """
     order: int = 0
     """Place among the lines of all files, in which they are analysed."""
-    neighbours: Neighbours | None = None
-    """None if they were not kept, as those of most lines."""
 
     def value(self, key: str) -> str:
         """Return a value as text, an object as `namespace/name`; empty if it is missing or cut."""

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from harness.log_analysis import (
     allocation_documents,
     double_allocations,
+    lost_answers,
     messages,
     open_gathers,
-    write_failures,
 )
 from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, StaleGather
 from harness.log_analysis.log_records import LogRecord
 from harness.log_analysis.messages import Gap, Message
-from harness.log_analysis.write_failures import Kind
 
 CLAIMS_MAX = 20_000
 """Allocations whose lines are remembered; the least recent are forgotten first."""
@@ -54,7 +53,6 @@ class LogState:
         """Claims that were stored, whose plan was not seen."""
         self._seen_until = 0
         """Order in which the latest claim was stored whose device was seen in use."""
-        self.failures = write_failures.WriteFailures()
         self._gathers = open_gathers.OpenGathers(self.stale)
         self._reported: set[tuple[str, frozenset[str]]] = set()
         self._by_holder: dict[tuple[str, str], list[DoubleAllocation]] = {}
@@ -80,7 +78,7 @@ class LogState:
             Message.FREED: self._see_freed,
             Message.BINDING: self._see_binding,
             Message.BOUND: self._see_bound,
-            **dict.fromkeys(write_failures.MESSAGES, self._see_failure),
+            **dict.fromkeys(messages.FAILURES, self._see_failure),
         }
 
     def see(self, record: LogRecord) -> None:
@@ -247,10 +245,9 @@ class LogState:
             self._confirm(moments, record)
 
     def _see_failure(self, record: LogRecord) -> None:
-        kind, claim = self.failures.see(record)
-        if record.message in messages.FAILURES:
-            self._see_end(record)
-        moments = self._claims.get(claim) if kind is Kind.LOST_ANSWER else None
+        self._see_end(record)
+        claim = lost_answers.claim(record)
+        moments = self._claims.get(claim)
         if moments is None or moments.reserved is None or moments.unanswered is not None:
             return
         moments.unanswered = record
@@ -353,8 +350,6 @@ class LogState:
             found = DoubleAllocation(device, first, second, record)
             self.found.append(found)
             self._by_holder.setdefault((device, one.claim), []).append(found)
-            if len(self.found) <= open_gathers.FINDINGS_MAX:
-                open_gathers.keep(found, record)
 
     def _moments(self, claim: str) -> ClaimLines:
         """Return the lines about a claim; those of one whose plan is unknown begin here."""

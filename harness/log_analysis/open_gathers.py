@@ -10,54 +10,11 @@ import msgspec
 from harness.log_analysis import messages
 from harness.log_analysis.double_allocations import (
     ClaimLines,
-    DoubleAllocation,
     Gather,
     InFlightLine,
     StaleGather,
 )
-from harness.log_analysis.log_records import LogRecord, Neighbours
-
-LINES = 2
-"""Lines before a line, and after it."""
-BYTES_MAX = 400
-"""Longest line that is kept whole, in bytes."""
-FINDINGS_MAX = 200
-"""Findings of a scheduler whose neighbouring lines are kept."""
-_REACH = 8_192
-"""Bytes before the begin of a line, and after it, that are looked at."""
-
-
-def keep(found: DoubleAllocation | StaleGather, last: LogRecord) -> None:
-    """Keep what is around the lines of a finding that are known now, and once more later.
-
-    `last` is the latest of them; lines that are about the same claims may follow it.
-    """
-
-    def collect() -> None:
-        for record, _ in found.told():
-            if record.neighbours is None or len(record.neighbours.after) < LINES:
-                record.neighbours = _around(record) or record.neighbours
-
-    collect()
-    last.file.call_later(collect)
-
-
-def _around(record: LogRecord) -> Neighbours | None:
-    """Return the lines around a line; None if its text is not kept any more."""
-    file, offset = record.file, record.offset
-    if offset < file.kept_from:
-        return None
-    before = file.text(max(offset - _REACH, 0), offset).split(b"\n")[:-1]
-    after = file.text(offset, offset + _REACH).split(b"\n")[1 : LINES + 1]
-    return Neighbours(
-        tuple(map(_shortened, before[-LINES:])),
-        tuple(_shortened(line) for line in after if line),
-    )
-
-
-def _shortened(line: bytes) -> bytes:
-    return line[:BYTES_MAX].rstrip(b"\r")
-
+from harness.log_analysis.log_records import LogRecord
 
 LINES_MAX = 10_000
 """Lines of one listing that are read."""
@@ -155,7 +112,7 @@ class OpenGathers:
         """Take in that a gather began, perhaps after one with a conflict."""
         thread = record.thread
         before = self._by_thread.get(thread) or Gather()
-        gather = Gather(before.attempt, started=record, conflicts=before.conflicts)
+        gather = Gather(before.attempt, started=record)
         self._by_thread[thread] = gather
         self._open[thread] = _Open(gather, record)
 
@@ -170,8 +127,7 @@ class OpenGathers:
         del self._open[record.thread]
         gather = opened.gather
         if record.value("err") not in _NO_ERROR or _ERROR.search(content):
-            gather.conflicts += 1
-            return
+            return  # it is repeated
         gather.finished, gather.devices = record, _devices(content)
         if gather.devices is not None:
             for device, moments in opened.left:
@@ -212,8 +168,6 @@ class OpenGathers:
     def _add(self, stale: StaleGather) -> None:
         if len(self._stale) < STALE_MAX:
             self._stale.append(stale)
-        if len(self._stale) <= FINDINGS_MAX and stale.gather.started:
-            keep(stale, stale.gather.started)
 
     def _follow(self, thread: str) -> None:
         if not self._stale:

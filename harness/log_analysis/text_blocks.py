@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -106,7 +106,6 @@ class LogText:
         self.gaps: collections.Counter[Gap] = collections.Counter()
         self._kept: collections.deque[Block] = collections.deque()
         self._kept_max = kept_bytes
-        self._later: collections.deque[tuple[int, Callable[[], None]]] = collections.deque()
 
     def blocks(self) -> Iterator[Block]:
         """Yield the log block by block; a value of several lines is in one block.
@@ -118,10 +117,8 @@ class LogText:
             block = Block(text, self.size, line)
             self.size += len(text)
             self._keep(block)
-            self._call(block.offset)
             yield block
             line = block.next_line or line + text.count(b"\n")
-        self._call(self.size)
 
     def _whole_lines(self) -> Iterator[bytes]:
         rest = b""
@@ -147,27 +144,6 @@ class LogText:
         self._kept.append(block)
         while self._kept[0].offset + self._kept_max < block.offset:
             self._kept.popleft()
-
-    def call_later(self, function: Callable[[], None]) -> None:
-        """Call a function before the text that is kept now is forgotten, or at the end."""
-        self._later.append((self.size + self._kept_max // 2, function))
-
-    def _call(self, place: int) -> None:
-        is_end = place == self.size
-        while self._later and (is_end or self._later[0][0] <= place):
-            self._later.popleft()[1]()
-
-    @property
-    def kept_from(self) -> int:
-        return self._kept[0].offset if self._kept else self.size
-
-    def text(self, start: int, end: int) -> bytes:
-        """Return the text from one place to another, as far as it is kept."""
-        return b"".join(
-            block.text[max(start - block.offset, 0) : end - block.offset]
-            for block in self._kept
-            if block.offset < end and start < block.offset + len(block.text)
-        )
 
     def between(self, start: int, end: int) -> Iterator[Block]:
         """Yield the text from one place to another, as far as it is kept."""

@@ -10,7 +10,6 @@ import pytest
 
 from harness.log_analysis import analyses, analysis_results
 from harness.log_analysis.signatures import Signature
-from harness.log_analysis.write_failures import Kind
 from harness.model.answers import Verdict
 from harness.subject.telemetry import klog
 from tests.support import explored_logs
@@ -62,7 +61,7 @@ def test_the_race_of_a_defect_is_named(
 
 def test_a_lost_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     """The race that correct code has, too; three of these interleavings show it."""
-    named, lost = set(), 0
+    named = set()
     for number in range(187, 207):
         log = explored_logs.explore(monkeypatch, "answer-lost", number=number)
         analysis = analyse(tmp_path, log.text)
@@ -72,9 +71,7 @@ def test_a_lost_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
         }
         assert found == log.doubles, number
         named |= {(item.cause.signature, item.cause.is_certain) for item in analysis.findings}
-        lost += sum(item.count for item in analysis.failures if item.kind is Kind.LOST_ANSWER)
     assert named == {(Signature.LOST_ANSWER, True)}
-    assert lost > 2
 
 
 @pytest.mark.parametrize("world", CORRECT)

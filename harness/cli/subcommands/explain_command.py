@@ -36,8 +36,8 @@ def explain(
         kubectl logs -n kube-system kube-scheduler-node-1 | flake-hunt explain -
 
     It needs no run. Let the scheduler log with -v=6, where it logs which devices it sees in use.
-    Parts of a log may come in any order; shares of a device are not judged. It also counts write
-    conflicts and lost answers. Several run directories give a line each.
+    Parts of a log may come in any order; shares of a device are not judged. Several run
+    directories give a line each.
 
     Exit code 10 if a device had two claims at a time, 0 if allocations were seen and none was
     double, 20 if the logs do not show it.

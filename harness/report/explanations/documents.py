@@ -8,21 +8,10 @@ from harness.checks import verdicts
 from harness.log_analysis import analysis_results, signatures
 from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, StaleGather
 from harness.log_analysis.messages import Message
-from harness.log_analysis.write_failures import Kind
 from harness.model import answers
 from harness.report.explanations import excerpts
 
-SCHEMA: Literal[1] = 1
-_MEANINGS = {
-    Kind.CONFLICT: (
-        "the API server refused an update of a claim, because its version was not the newest"
-    ),
-    Kind.LOST_ANSWER: "no answer came to a status write: the API server may have stored it",
-    Kind.NOT_SENT: "there was no connection to the API server, so the write was not stored",
-    Kind.GATHER_CONFLICT: "the devices in use changed during a gather, which was repeated",
-    Kind.NOT_ASSUMED: "the update of a claim was stored, but did not get into the assume cache",
-    Kind.REMOVED_TWICE: "a claim was to leave those in flight, but was not among them",
-}
+SCHEMA: Literal[2] = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -103,7 +92,7 @@ class DoubleAllocationDocument:
     missing: Sequence[str]
     """Lines that the logs lack, which would have shown more."""
     lines: Sequence[excerpts.Line]
-    """The lines about both claims, and those beside them."""
+    """The lines about both claims."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -121,21 +110,10 @@ class StaleGatherDocument:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class FailuresDocument:
-    """All failures of one kind; a double allocation need not come of them."""
-
-    kind: Kind
-    count: int
-    meaning: str
-    lines: Sequence[excerpts.Line]
-    """The first ten of their lines."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Explanation:
     """All that the logs say."""
 
-    schema: Literal[1]
+    schema: Literal[2]
     verdict: answers.Verdict
     exit_code: int
     summary: str
@@ -147,8 +125,6 @@ class Explanation:
     undecided_count: int
     """Allocations that seem to be double, without lines that prove it."""
     stale_gathers: Sequence[StaleGatherDocument]
-    failures: Sequence[FailuresDocument]
-    """Conflicts, lost answers and other failures around writes of claims, by kind."""
     reasons: Sequence[str]
     """Why nothing can be concluded; empty if something can."""
 
@@ -171,12 +147,6 @@ def document(analysis: analysis_results.Analysis) -> Explanation:
         double_allocations=[_of_finding(finding) for finding in analysis.findings],
         undecided_count=analysis.undecided_count,
         stale_gathers=[_of_stale(stale) for stale in analysis.stale],
-        failures=[
-            FailuresDocument(
-                item.kind, item.count, _MEANINGS[item.kind], excerpts.of_lines(item.lines)
-            )
-            for item in analysis.failures
-        ],
         reasons=analysis.reasons,
     )
 

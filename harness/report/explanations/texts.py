@@ -10,7 +10,6 @@ from harness.report.explanations import excerpts
 from harness.report.explanations.documents import (
     DoubleAllocationDocument,
     Explanation,
-    FailuresDocument,
     StaleGatherDocument,
     StaleRead,
     Window,
@@ -28,8 +27,6 @@ def _duration(us: int) -> str:
 
 _WIDTH = 100
 _LABEL = 10
-FAILURES_MAX = 3
-"""Lines of each kind of failure that are shown in full; more are counted."""
 
 
 def lines(explanation: Explanation, *, are_all: bool = True) -> Iterator[str]:
@@ -48,10 +45,6 @@ def lines(explanation: Explanation, *, are_all: bool = True) -> Iterator[str]:
     for stale in explanation.stale_gathers:
         yield ""
         yield from _of_stale_gather(stale)
-    if explanation.failures:
-        yield "\nFailed writes and repeated reads"
-    for failures in explanation.failures:
-        yield from _of_failures(failures, explanation)
 
 
 def _table(rows: Sequence[DoubleAllocationDocument]) -> Iterator[str]:
@@ -117,32 +110,14 @@ def _of_stale_gather(stale: StaleGatherDocument) -> Iterator[str]:
 
 def _paragraphs(label: str, texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
-        yield from _wrapped(text, f"  {label:<{_LABEL}}  ", f"  {'':<{_LABEL}}  ")
-
-
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _of_failures(failures: FailuresDocument, explanation: Explanation) -> Iterator[str]:
-    is_one = len(explanation.logs) < 2
-    places = [
-        f"{line.number}" if is_one else f"{line.log}:{line.number}" for line in failures.lines
-    ]
-    more = ["…"] if failures.count > len(failures.lines) else []
-    where = f"{'line' if failures.count == 1 else 'lines'} {', '.join([*places, *more])}"
-    yield from _wrapped(
-        f"{failures.count:,} × {failures.kind}: {failures.meaning} ({where})", "  ", "    "
-    )
-    for line, number in zip(failures.lines[:FAILURES_MAX], places, strict=False):
-        yield f"    {number}  {line.text}"
+        yield from textwrap.wrap(
+            text,
+            _WIDTH,
+            initial_indent=f"  {label:<{_LABEL}}  ",
+            subsequent_indent=f"  {'':<{_LABEL}}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
 
 def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
@@ -151,9 +126,6 @@ def _excerpt(shown: Sequence[excerpts.Line]) -> Iterator[str]:
     for line in shown:
         if before is None or line.log != before.log:
             yield f"\n  {'standard input' if line.log == '-' else line.log}"
-        elif line.number != before.number + 1:
-            yield f"  {'…':>{width + 2}}"
         before = line
-        if line.meaning:
-            yield f"  {'':>{width + 2}}  # {line.meaning}"
-        yield f"  {'>' if line.meaning else ' '} {line.number:>{width}}  {line.text}"
+        yield f"  {'':>{width}}  # {line.meaning}"
+        yield f"  {line.number:>{width}}  {line.text}"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from harness.log_analysis import analyses
-from harness.report.explanations import documents, excerpts, texts
+from harness.report.explanations import documents, texts
 from tests.support import log_lines, schemas
 from tests.support.log_lines import Story
 
@@ -55,45 +55,14 @@ def failing(name: str = "a") -> Story:
     return story.attempt("b").gather().reserve("b").assume("b").observe("b").observe(name)
 
 
-def test_failures_are_in_both_forms(tmp_path: pathlib.Path) -> None:
-    explanation = written(tmp_path, failing().text())
-    document = in_json(explanation)
-    schemas.obeying("explanation", document)
-    assert [(item["kind"], item["count"]) for item in document["failures"]] == [
-        ("write conflict", 1),
-        ("lost answer", 1),
-    ]
-    assert [line["number"] for line in document["failures"][1]["lines"]] == [19]
-    text = " ".join("\n".join(texts.lines(explanation)).split())
-    assert "lost answer of a status write" in text
-    assert "the API server may have stored it" in text
-    assert '19 I0115 15:11:04.407764 7 file.go:1] "dynamic resource plugin failed"' in text
-    assert "1 × write conflict" in text
-
-
-def test_lines_of_several_logs_have_their_names(tmp_path: pathlib.Path) -> None:
-    paths = [tmp_path / "one.txt", tmp_path / "two.txt"]
-    paths[0].write_text(failing().text())
-    paths[1].write_text(failing("z").text())
-    assert f"lines {paths[0]}:22, {paths[1]}:22" in " ".join(
-        " ".join(texts.lines(explained(*paths))).split()
-    )
-
-
-def test_the_lines_beside_those_of_a_finding_are_shown_as_they_are(tmp_path: pathlib.Path) -> None:
-    """In both forms; the lines with a meaning can be told from them."""
-    before, after = "just <b>before</b> \x1b[31m", "just after " + "x" * 500
-    text = failing().text()
-    line = next(item for item in text.splitlines() if "Removed in-flight claim" in item)
-    explanation = written(tmp_path, text.replace(line, f"{before}\n{line}\n{after}"))
+def test_lines_are_shown_as_they_are_with_their_meaning(tmp_path: pathlib.Path) -> None:
+    lines = failing().text().splitlines()
+    place = next(n for n, line in enumerate(lines) if "Removed in-flight claim" in line)
+    lines[place] += " <b>\x1b[31m"
+    explanation = written(tmp_path, "\n".join(lines))
     (found,) = explanation.double_allocations
-    shown = {item.text: item for item in found.lines}
-    place = shown[line].number
-    assert (shown[before].number, shown[before].meaning) == (place - 1, "")
-    assert shown[line].meaning == "first: PreBind: no longer in flight"
-    beside = next(item for item in found.lines if item.number == place + 1)
-    assert beside.text == after[: excerpts.BESIDE_MAX] + "…"
-    assert [item.number for item in found.lines] == sorted({item.number for item in found.lines})
-    in_text = [*texts.lines(explanation)]
-    assert f"    {place - 1}  {before}" in in_text
-    assert f"  > {place}  {line}" in in_text
+    shown = {item.number: item for item in found.lines}
+    assert [*shown] == sorted(shown)
+    assert shown[place + 1].text == lines[place]
+    assert shown[place + 1].meaning == "first: PreBind: no longer in flight"
+    assert f"  {place + 1}  {lines[place]}" in [*texts.lines(explanation)]
