@@ -181,7 +181,7 @@ def prepare(claim, answer):
     rows = rows_of(claim)
     if claim.uid in broken:
         raise RefusedError("it is in use by an earlier call")
-    race = is_spoilt("concurrency/one-device")
+    race = is_spoilt("concurrency/one-device", "load/exclusive")
     if race:
         with state() as known:
             refuse_held(known, claim, rows)
