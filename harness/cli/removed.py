@@ -24,7 +24,7 @@ COMMANDS = {
 _SETTINGS = {
     f"{command} --{name.partition(':')[0]}": f"use `--set {name.rpartition(':')[2].replace('-', '_')}=…`"
     for command, names in {
-        "driver-test": "driver-name node cdi-dir socket deadline:deadline_s start:start_s",
+        "driver-test": "driver-name node cdi-dir socket deadline:deadline_s start:start_s seed defect",
         "part apiserver": "plain-kubeconfig host i-know-it-is-open:is_open port tls-port "
         "watch-history audit-log audit-writes-of runtime-config feature-gates "
         "no-empty-namespaces:empties_namespaces faults:serves_faults",

@@ -17,6 +17,7 @@ from harness.conformance import (
     driver_calls,
     driver_folders,
     driver_instances,
+    kubelet_processes,
     options,
     published_devices,
     results,
@@ -62,6 +63,8 @@ class Bench:
         self._make_folder()
         self.instance = self._instance("instance-a")
         self.devices = allocations.Devices(chosen, objects, self.instance)
+        self.kubelet = kubelet_processes.Kubelet(folders)
+        self.pods = kubelet_processes.Pods(objects, node=chosen.node, timeout_s=chosen.deadline_s)
         self._claims: list[Claim] = []
         self._count, self._mark = 0, uuid.uuid4().hex[:6]
         self._files: set[pathlib.Path] = set()
@@ -168,6 +171,11 @@ class Bench:
         self.folders.empty_cdi()
         self.objects.set_boot_id(self.options.node, boot_ids.renew(self.folders.boot_id))
         self.start_again()
+
+    def start_kubelet(self) -> None:
+        """Start the kubelet, or start it again on its checkpoint. Raises Skipped."""
+        self.require_restarts()
+        self.kubelet.start(self.options, namespace=self.objects.namespace, driver=self.name)
 
     def begin_afresh(self) -> None:
         if not self.can_restart:
@@ -341,6 +349,8 @@ class Bench:
         """Unprepare and delete the claims of a rule; return a sentence if the driver has ended."""
         if self.can_restart:
             self.objects.release_reads()
+        self.pods.remove_all()
+        self.kubelet.forget()
         claims, self._claims = self._claims, []
         report = self.instance.exit_report
         is_clean = not claims or bool(report) or self._are_unprepared(claims)
@@ -360,4 +370,5 @@ class Bench:
         return all(claim.uid in answer and answer[claim.uid] is None for claim in claims)
 
     def close(self) -> None:
+        self.kubelet.forget()
         self.instance.stop()

@@ -31,8 +31,9 @@ class ClusterObjects:
 
     def make_node(self, name: str, *, boot_id: str) -> None:
         labels = {"kubernetes.io/hostname": name}
+        fake = {"kwok.x-k8s.io/node": "fake"}  # for the project's kubelet
         with _if_new():
-            self.make(apis.NODES, name, labels=labels)
+            self.make(apis.NODES, name, labels=labels, annotations=fake)
         self.set_boot_id(name, boot_id)
 
     def set_boot_id(self, node: str, boot_id: str) -> None:

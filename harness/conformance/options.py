@@ -43,3 +43,5 @@ class Options:
     """Seconds for a call of the driver or of the API server; kubelets wait 45."""
     start_s: _Seconds = 20.0
     """Seconds until the driver registers."""
+    defect: tuple[str, ...] = ()
+    """Known defects of our kubelet, as positive controls of the group kubelet."""

@@ -405,7 +405,7 @@ def break_abandoned(context, uids):
 
 
 def exchange(claims):
-    """Give the CDI ids of one claim to another one."""
+    """Give what one claim got to another one, or only its CDI ids."""
     uids = sorted(uid for uid in claims if claims[uid].devices)
     if len(uids) < 2:
         return
@@ -413,6 +413,13 @@ def exchange(claims):
         first, second = (claims[uid].devices[0] for uid in uids[:2])
         old = list(first.cdi_device_ids)
         first.cdi_device_ids[:], second.cdi_device_ids[:] = second.cdi_device_ids, old
+    if is_spoilt("kubelet/own-devices"):
+        first, second = claims[uids[0]], claims[uids[1]]
+        old = [*first.devices]
+        del first.devices[:]
+        first.devices.extend(second.devices)
+        del second.devices[:]
+        second.devices.extend(old)
 
 
 def node_prepare(request, context):

@@ -63,8 +63,8 @@ def driver_test(
     ),
     log: pathlib.Path | None = options.more("Add what the driver prints to this file."),
     more: list[str] | None = options.more(
-        "Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s "
-        "or start_s.",
+        "Change driver_name, node, cdi_dir (of a driver that takes none), socket (with --registry), deadline_s, "
+        "start_s or defect (of our kubelet; may be repeated).",
         "--set",
         metavar="KEY=VALUE",
     ),
