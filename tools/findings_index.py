@@ -50,7 +50,7 @@ def _page(page: hazards.Page, text: str) -> str:
     for heading, written in (*parts, ("\n## Show it", _commands(page.hazard))):
         if written:
             plain = _below(plain, heading, f"{MARK}\n{written}\n{END}\n")
-    return _VERSION.sub(f"Version: {hazards.seen(page.hazard)}".strip(), plain)
+    return _VERSION.sub(f"Version: {seen(page.hazard)}".strip(), plain)
 
 
 def _below(text: str, heading: str, written: str) -> str:
@@ -58,6 +58,14 @@ def _below(text: str, heading: str, written: str) -> str:
     before, start, rest = text.partition(heading)
     line, _, below = rest.partition("\n\n")
     return f"{before}{start}{line}\n\n{written}{below}"
+
+
+def seen(hazard: hazards.Hazard) -> str:
+    shown = {tuple(trial.program.rsplit(" ", 1)) for trial in hazard.programs if trial.shown}
+    releases: dict[str, list[str]] = {}
+    for program, release in sorted(shown, key=lambda one: [int(x) for x in one[1].split(".")]):
+        releases.setdefault(program, []).append(release)
+    return "; ".join(f"{program} {', '.join(of)}" for program, of in sorted(releases.items()))
 
 
 def _facts(page: hazards.Page) -> str:
@@ -182,7 +190,7 @@ def _row(page: hazards.Page) -> str:
         hazard.severity,
         "no fault" if hazard.needs == hazards.NO_FAULT else hazard.needs,
         ", ".join(hazard.kinds),
-        hazards.seen(hazard),
+        seen(hazard),
         hazard.status,
     )
     return f"| {' | '.join(cells)} |\n"

@@ -171,14 +171,6 @@ def _shows(shipped: str, hazard: Hazard) -> bool:
     return page is not None and page.hazard == hazard
 
 
-def seen(hazard: Hazard) -> str:
-    shown = {tuple(trial.program.rsplit(" ", 1)) for trial in hazard.programs if trial.shown}
-    releases: dict[str, list[str]] = {}
-    for program, release in sorted(shown, key=lambda one: [int(x) for x in one[1].split(".")]):
-        releases.setdefault(program, []).append(release)
-    return "; ".join(f"{program} {', '.join(of)}" for program, of in sorted(releases.items()))
-
-
 def _read(path: pathlib.Path) -> Page | None:
     before, _, rest = path.read_text(encoding="utf-8").partition(_FENCE)
     head, fence, text = rest.partition(_FENCE)

@@ -12,14 +12,8 @@ if TYPE_CHECKING:
     from harness.scenario import hazards
 
 
-_TITLES = (
-    *("defect", "part", "breaks", "reported", "releases"),
-    *("shown by", "found", "median", "worst"),
-)
-_NARROW_TITLES = ("defect", "breaks", "reported", "median")
-_HAZARD_TITLES = ("hazard", "what happens", "remedy", "real programs that did it", "status")
-_WIDE = 150
-"""Columns of a terminal from which on all columns of the tables have room."""
+_TITLES = ("defect", "breaks", "reported", "median")
+_HAZARD_TITLES = ("hazard", "what happens", "remedy")
 
 
 def defects(
@@ -77,37 +71,19 @@ def _chosen(
 def _show(listed: "list[defect_records.KnownDefect]", pages: "list[hazards.Page]") -> None:
     from harness.cli.terminal import displaying
     from harness.run.defects import defect_records
-    from harness.scenario import hazards
 
     console = displaying.console()
-    shown = _TITLES if console.width >= _WIDE else _NARROW_TITLES
     rows = []
     for row in listed:
-        issues = ", ".join(row.issues) or "no, a mutant"
-        figures = _figures(defect_records.best(row.detections))
-        cells = (row.name, row.part, row.guarantee, issues, row.releases, *figures)
-        rows.append([cells[_TITLES.index(title)] for title in shown])
-    console.print(displaying.table(shown, rows, unbroken=("defect", "found")))
+        best = defect_records.best(row.detections)
+        median = f"{defect_records.shown(best.median_s or 0.0)} s" if best else ""
+        rows.append((row.name, row.guarantee, ", ".join(row.issues) or "no, a mutant", median))
+    console.print(displaying.table(_TITLES, rows, unbroken=_TITLES[:1]))
     print(f"\n{outputs.counted(len(listed), 'known defect')}.\n")
-    count = len(_HAZARD_TITLES) if console.width >= _WIDE else 3
-    found = (page.hazard for page in pages)
-    rows = [
-        [item.id, item.title, item.remedy or "", hazards.seen(item) or "none", item.status][:count]
-        for item in found
-    ]
-    console.print(displaying.table(_HAZARD_TITLES[:count], rows, unbroken=("hazard",)))
+    found = [(page.hazard.id, page.hazard.title, page.hazard.remedy or "") for page in pages]
+    console.print(displaying.table(_HAZARD_TITLES, found, unbroken=_HAZARD_TITLES[:1]))
     counted = outputs.counted(len(pages), "hazard")
     print(f"\n{counted} of Kubernetes. `flake-hunt defects NAME` tells more.")
-
-
-def _figures(best: "defect_records.Detection | None") -> tuple[str, ...]:
-    from harness.run.defects import defect_records
-
-    if best is None:
-        return "not measured", "", "", ""
-    shown = (defect_records.shown(item or 0.0) for item in (best.median_s, best.worst_s))
-    seconds = tuple(f"{item} s" for item in shown)
-    return f"{best.kind} {best.place}", f"{best.found} of {best.attempts}", *seconds
 
 
 def _described(row: "defect_records.KnownDefect") -> str:
@@ -159,10 +135,14 @@ def _page(page: "hazards.Page") -> str:
 
 
 def _measured(item: "defect_records.Detection") -> str:
+    from harness.run.defects import defect_records
+
     if not item.found:
         return f"not found in {item.attempts}"
-    _, found, median, worst = _figures(item)
-    return f"found in {found}, median {median}, worst {worst}"
+    median, worst = (
+        defect_records.shown(time_s or 0.0) for time_s in (item.median_s, item.worst_s)
+    )
+    return f"found in {item.found} of {item.attempts}, median {median} s, worst {worst} s"
 
 
 def _line(title: str, text: str) -> str:

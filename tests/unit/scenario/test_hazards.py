@@ -128,7 +128,7 @@ def test_programs_that_did_it_are_named_once_with_their_releases_in_order() -> N
         for release, shown in (("1.34.10", 1), ("1.34.9", 2), ("1.34.9", 1), ("1.36.3", 0))
     ]
     hazard = msgspec.structs.replace(PAGES["H1"].hazard, programs=trials)
-    assert hazards.seen(hazard) == "kube-scheduler 1.34.9, 1.34.10"
+    assert findings_index.seen(hazard) == "kube-scheduler 1.34.9, 1.34.10"
 
 
 @pytest.fixture
