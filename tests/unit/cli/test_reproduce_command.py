@@ -15,9 +15,10 @@ from harness.scenario import loading
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
 FlakeHunt = Callable[..., tuple[int, str, str]]
 SCENARIO = loading.load("answer-lost").scenario
-REPRODUCED = reproducing.Outcome(
-    runs=55, scenario=SCENARIO, rate=rates.Rate(14, 20), folder=pathlib.Path("/made")
-)
+MADE = {"scenario": SCENARIO, "folder": pathlib.Path("/made")}
+REPRODUCED = reproducing.Outcome(runs=55, rate=rates.Rate(14, 20), **MADE)
+NOT_REPRODUCED = reproducing.Outcome(runs=10)
+CUT = reproducing.Outcome(runs=9, rate=rates.Rate(3, 3), is_interrupted=True, **MADE)
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, outcome: reproducing.Outcome) -> list[Any]:
@@ -32,38 +33,30 @@ def answer(monkeypatch: pytest.MonkeyPatch, outcome: reproducing.Outcome) -> lis
     return given
 
 
-def test_reproduced(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = answer(monkeypatch, REPRODUCED)
-    code, out, _ = flake_hunt("reproduce", "run", "--minutes", "2", "--cluster", "local")
-    assert code == 0
-    assert "reproduced: 80 claims" in out
-    assert "failed in 14 of 20 runs" in out
-    assert out.splitlines()[-1].strip() == "/made"
+@pytest.mark.parametrize(
+    ("outcome", "code", "said"),
+    [
+        (REPRODUCED, 0, ["reproduced: 80 claims", "failed in 14 of 20 runs", "/made\n"]),
+        (NOT_REPRODUCED, 20, ["not reproduced in 10 runs\n"]),
+        (CUT, 130, ["the smallest scenario so far is in /made"]),
+    ],
+)
+def test_the_outcome_is_told(
+    flake_hunt: FlakeHunt,
+    monkeypatch: pytest.MonkeyPatch,
+    outcome: reproducing.Outcome,
+    code: int,
+    said: list[str],
+) -> None:
+    given = answer(monkeypatch, outcome)
+    found, out, err = flake_hunt("reproduce", "run", "--minutes", "2", "--cluster", "local")
+    assert found == code
+    assert [part for part in said if part not in out + err] == []
     [options] = given
     assert (options.minutes, options.profile.provider) == (2.0, "local")
 
 
-def test_not_reproduced(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(monkeypatch, reproducing.Outcome(runs=10))
-    code, out, _ = flake_hunt("reproduce", "run")
-    assert (code, out) == (20, "not reproduced in 10 runs\n")
-
-
-def test_interrupted(flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch) -> None:
-    cut = reproducing.Outcome(
-        runs=9,
-        scenario=SCENARIO,
-        rate=rates.Rate(3, 3),
-        folder=pathlib.Path("/made"),
-        is_interrupted=True,
-    )
-    answer(monkeypatch, cut)
-    code, _, err = flake_hunt("reproduce", "run")
-    assert code == 130
-    assert "the smallest scenario so far is in /made" in err
-
-
-@pytest.mark.parametrize("outcome", [REPRODUCED, reproducing.Outcome(runs=10)])
+@pytest.mark.parametrize("outcome", [REPRODUCED, NOT_REPRODUCED])
 def test_as_json(
     flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, outcome: reproducing.Outcome
 ) -> None:
