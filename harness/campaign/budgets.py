@@ -6,17 +6,15 @@ that a tested program is asked for only once more. All rounds are planned at onc
 time can have.
 
 The budget is a target. When it ends, all runs end but the first ones of the kinds that decide,
-which may take as long again; they end with the others if a violation was found, or if the runs so
-far show that twice the time is too little. A run that is under way at its end is cut: it is judged
-as it is, and counts only if it found what it looks for. A campaign some of whose kinds never had a
-whole run is UNKNOWN, unless it is INVALID.
+which may take as long again. A run that is under way at its end is cut: it is judged as it is, and
+counts only if it found what it looks for. A campaign some of whose kinds never had a whole run is
+UNKNOWN, unless it is INVALID.
 
 With `exit_first`, the first run that is not as expected ends the campaign: the other runs under way
 are cut, as at the end of a time budget, and no further one begins.
 """
 
 import enum
-import functools
 import math
 import pathlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +63,6 @@ _NAMED_MAX = 20
 
 
 def require(minutes: float | None) -> None:
-    """Raise UsageError for a budget without any time."""
     if minutes is not None and minutes <= 0:
         raise errors.UsageError(
             f"expected --minutes with a time budget of more than 0, got {minutes:g}"
@@ -117,7 +114,6 @@ class Budget:
         return Ending.FIRST if has_ended else Ending.NONE
 
     def end(self) -> None:
-        """Tell the workers to end; raise StorageError or UnwritableError."""
         writing.replace(self._folder / MARK, b"")
 
     def left_s(self, run: campaign_plan.PlannedRun | None = None) -> float:
@@ -126,16 +122,9 @@ class Budget:
             return 0.0
         if self._plan.deadline_ns is None:
             return math.inf
-        left_s = (self._plan.deadline_ns - clocks.monotonic_ns()) / 1e9
-        if run is not None and (
-            run.number not in self._deciding or (left_s <= 0 and not self._is_longer)
-        ):
-            return left_s
-        return left_s + LONGER * 60 * self._plan.minutes
-
-    @functools.cached_property
-    def _is_longer(self) -> bool:
-        return are_likely_to_end(self._plan, results.read(self._folder))
+        may_be_longer = run is None or run.number in self._deciding
+        longer_s = LONGER * 60 * self._plan.minutes * may_be_longer
+        return (self._plan.deadline_ns - clocks.monotonic_ns()) / 1e9 + longer_s
 
     def has_time_for(self, run: campaign_plan.PlannedRun) -> bool:
         return self.left_s(run) > BEGIN_S
@@ -146,32 +135,16 @@ def decides(run: campaign_plan.PlannedRun) -> bool:
     return run.purpose is not Purpose.ASKED
 
 
-def are_likely_to_end(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> bool:
-    """Return whether all that decides is likely to be known before twice the budget is used."""
-    if any(result.is_against_subject or result.is_regression for result in found):
-        return False  # a violation has decided
-    return (
-        _needed_s(plan, found, filter(decides, plan.kinds.values()))
-        <= (1 + LONGER) * 60 * plan.minutes
-    )
+def minutes_that_do(plan: campaign_plan.CampaignPlan, found: Iterable[results.RunResult]) -> int:
+    """Return a budget in which each kind has a run, by the runs on this machine and cluster.
 
-
-def minutes_that_do(plan: campaign_plan.CampaignPlan, found: Sequence[results.RunResult]) -> int:
-    """Return a budget in which each kind has a run, by the runs on this machine and cluster."""
-    seconds = _needed_s(plan, found, plan.kinds.values())
-    return math.ceil(max(MORE * seconds / 60, plan.minutes + 1))
-
-
-def _needed_s(
-    plan: campaign_plan.CampaignPlan,
-    found: Iterable[results.RunResult],
-    runs: Iterable[campaign_plan.PlannedRun],
-) -> float:
-    """Runs without a result take as much longer than estimated as the others did."""
+    Runs without a result take as much longer than estimated as the others did.
+    """
     taken_s = {result.kind: result.seconds for result in found if not result.cut}
     known_s = taken_s or {plan.runs[0].kind: max(60 * plan.minutes, plan.runs[0].estimate_s)}
     slower = sum(known_s.values()) / sum(plan.kinds[kind].estimate_s for kind in known_s)
-    return sum(taken_s.get(run.kind, run.estimate_s * slower) for run in runs) / max(plan.jobs, 1)
+    needed_s = sum(taken_s.get(run.kind, run.estimate_s * slower) for run in plan.kinds.values())
+    return math.ceil(max(MORE * needed_s / 60 / max(plan.jobs, 1), plan.minutes + 1))
 
 
 def cut(

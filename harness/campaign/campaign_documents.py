@@ -213,14 +213,6 @@ _NOT_MET = {
 # remedies have no part. A planned run has them as options have them.
 
 
-def thresholds_of(texts: Iterable[str]) -> list[plans.Threshold]:
-    """Return the thresholds of options; raise UsageError for what is none."""
-    return [
-        plans.Threshold(**spec.model_dump())
-        for spec in threshold_specs.with_options((), list(texts))
-    ]
-
-
 def thresholds_judged(
     plan: campaign_plan.CampaignPlan, table: Iterable[results.Row]
 ) -> list[ThresholdResult]:
@@ -235,7 +227,8 @@ def thresholds_judged(
     }
     judged = []
     for (scenario, subject), texts in asked.items():
-        for threshold in thresholds_of(texts):
+        for spec in threshold_specs.with_options((), texts):
+            threshold = plans.Threshold(**spec.model_dump())
             if threshold.per == "campaign":
                 measured = _measured(threshold.metric, made.get((scenario, subject), []))
                 found = msgspec.structs.asdict(threshold_results.judged(threshold, *measured))

@@ -134,8 +134,11 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Scenarios that the cluster cannot run, with the reason."""
     failed_in: str = ""
     """Name of the campaign whose failed runs these are; empty: they are no such choice."""
-    is_part: bool = False
-    """It is a shard: the merge of all judges the thresholds per campaign."""
+    plan_digest: str = ""
+    """Digest of the plan over machines that it is of; empty: of none."""
+    shard: int = 0
+    """Number of its shard in that plan, from 1; 0: it has all."""
+    shards: int = 0
     done: list[int] = []
     """Numbers of runs that are not executed, because the campaign's folder has their results."""
     again: list[str] = []
@@ -144,6 +147,11 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     program: tested_programs.TestedProgram | None = None
     """The program of a test; None: a hunt."""
     runs: list[PlannedRun]
+
+    @property
+    def is_part(self) -> bool:
+        """True for a shard: the merge of all judges the thresholds per campaign."""
+        return self.shard > 0
 
     @property
     def kinds(self) -> dict[results.Kind, PlannedRun]:

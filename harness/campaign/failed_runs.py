@@ -49,7 +49,12 @@ def planned(reports: pathlib.Path) -> campaign_plan.CampaignPlan:
         done=[],
         again=[],
         exit_first=False,
-        selection=[_told(found.name, plan, made, failed=len(failed))],
+        selection=[
+            f"only what failed or had no run in {found.name}, "
+            f"{verdicts.counted(len(failed), 'run')}, was to be made again"
+            if failed
+            else f"nothing failed in {found.name}, so all of it was to be made again"
+        ],
         failed_in=found.name if failed else "",
         versions=versions,
         runs=[msgspec.structs.replace(run, number=at) for at, run in enumerate(chosen, start=1)],
@@ -71,20 +76,3 @@ def _failed(
             has_failed = not result.is_as_expected
         if has_failed or (plan.minutes and run.number in left):
             yield run
-
-
-def _told(
-    name: str,
-    plan: campaign_plan.CampaignPlan,
-    made: Sequence[results.RunResult],
-    *,
-    failed: int,
-) -> str:
-    if failed and plan.minutes:
-        runs = verdicts.counted(failed, "run")
-        return f"only what failed or had no run in {name}, {runs}, was to be made again"
-    if not failed:
-        runs = verdicts.counted(len({item.number for item in made if not item.cut}), "run")
-        return f"nothing failed in {runs} of {name}, so all of it was to be made again"
-    runs = verdicts.counted(len(plan.runs), "run")
-    return f"only what failed in {name}, {failed} of {runs}, was to be made again"

@@ -55,8 +55,11 @@ def hunt(
     with cluster_records.temporary_folder() as temporary:
         jobs = min(plan.jobs, len(plan.runs) - len(plan.done))
         arguments = _arguments(campaign, jobs=jobs, temporary=temporary)
-        with writing.explained(folder):
-            ended = _without_other_plugins(lambda: pytest.main(arguments, plugins=[collector]))
+        with writing.explained(folder), pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the user's own, as the options
+            patch.delenv("PYTEST_ADDOPTS", raising=False)
+            patch.delenv("PYTEST_PLUGINS", raising=False)
+            ended = pytest.main(arguments, plugins=[collector])
     if collector.failure is not None:
         raise collector.failure
     is_stopped = ended == pytest.ExitCode.INTERRUPTED
@@ -95,10 +98,8 @@ def new_folder(reports: pathlib.Path, seed: int) -> pathlib.Path:
     """Create and return an empty folder, `<reports>/campaigns/<start>-<seed>`."""
     start = clocks.wall_text().replace("-", "").replace(":", "")
     folder = reports / "campaigns" / f"{start}-{seed}"
-    try:
+    with writing.explained(folder):
         folder.mkdir(parents=True)
-    except OSError as error:
-        raise writing.explain(error, folder) from error
     return folder.resolve()
 
 
@@ -150,7 +151,6 @@ class _Collector:
             self._forget_late()
 
     def _forget_late(self) -> None:
-        """Forget the runs that no worker has yet and for which no time is left."""
         if self._scheduling is not None:
             names = self._scheduling.collection or []
             self._scheduling.pending[:] = [
@@ -186,12 +186,3 @@ def _broken(
     run = planned.get(name)
     said: dict[str, Any] = {"seconds": report.duration, "error": str(report.longrepr)[-2000:]}
     return run.result(**said) if run else results.RunResult(scenario=name, subject="", **said)
-
-
-def _without_other_plugins(call: Callable[[], int | pytest.ExitCode]) -> int | pytest.ExitCode:
-    """Call a function without the user's own pytest plugins and options."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        patch.delenv("PYTEST_ADDOPTS", raising=False)
-        patch.delenv("PYTEST_PLUGINS", raising=False)
-        return call()

@@ -20,13 +20,6 @@ _VERSION = re.compile(r"(?<! as) v?\d[\w.+-]*")
 _PACKAGE = pathlib.Path(__file__).parents[2]
 
 
-def case_name(run: campaign_plan.PlannedRun) -> str:
-    """Return the id of a run without a version: TestGrid makes a row of each name."""
-    if not run.tested:
-        return run.id
-    return f"{run.title}[{_VERSION.sub('', run.tested)}-{run.repetition}]"
-
-
 def portable(text: str, folder: pathlib.Path) -> str:
     """Return a text without the paths above the reports, the package, Python and temporary files.
 
@@ -83,7 +76,9 @@ def _cases(
 def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) -> ET.Element:
     seconds = sum(result.seconds for result in attempts)
     place = f"{run.title} ({run.subject})"  # as junit.xml of a single run names its cases
-    case = ET.Element("testcase", classname=place, name=case_name(run), time=f"{seconds:.3f}")
+    subject = _VERSION.sub("", run.tested) or run.subject  # TestGrid makes a row of each name
+    name = f"{run.title}[{subject}-{run.repetition}]"
+    case = ET.Element("testcase", classname=place, name=name, time=f"{seconds:.3f}")
     if not attempts:
         ET.SubElement(case, "skipped", message="the campaign ended before this run")
         return case
@@ -93,7 +88,8 @@ def _case(run: campaign_plan.PlannedRun, attempts: Sequence[results.RunResult]) 
         ET.SubElement(case, "error", message=text).text = text
     elif attempts[-1].cut:
         ET.SubElement(case, "skipped", message=attempts[-1].reason)
-    ET.SubElement(case, "system-out").text = story(attempts)
+    lines = (f"attempt {number}: {_line(run)}\n" for number, run in enumerate(attempts, start=1))
+    ET.SubElement(case, "system-out").text = "".join(lines)
     return case
 
 
@@ -138,13 +134,8 @@ def inconclusive(attempts: Sequence[results.RunResult]) -> str:
     return ""
 
 
-def story(attempts: Sequence[results.RunResult]) -> str:
-    """Return one line for each attempt; controls and hazards are marked as found or not."""
-    lines = [f"attempt {number}: {_line(run)}" for number, run in enumerate(attempts, start=1)]
-    return "\n".join(lines) + "\n"
-
-
 def _line(run: results.RunResult) -> str:
+    """Controls and hazards are marked as found or not."""
     if run.error:
         return f"ERROR {run.error}"
     place = "/".join(pathlib.PurePath(run.directory).parts[-2:])  # in the folder of reports

@@ -79,7 +79,6 @@ def _limit(config: pytest.Config, budget: budgets.Budget) -> None:
 def pytest_collect_file(
     file_path: pathlib.Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
-    """Collect a campaign.json as a file of tests."""
     if file_path.name != campaign_folders.PLAN:
         return None
     file: pytest.Collector = CampaignFile.from_parent(parent, path=file_path)

@@ -17,7 +17,7 @@ from harness.report import escaping
 
 if TYPE_CHECKING:
     from harness.campaign import campaign_documents, campaign_plan
-    from harness.campaign.sharding import shard_folders, sharded_plans
+    from harness.campaign.sharding import sharded_plans
     from harness.history import results
 
 RUNS_SHOWN = 200
@@ -70,12 +70,12 @@ class MakingOptions(outputs.OutputOptions):
         from harness.scenario import profiles
 
         plan = sharded_plans.read(file)
-        sharded_plans.require_same_machine(plan, file)
-        chosen = shard_folders.choose(shard, os.environ, shards=plan.shards)
+        sharded_plans.require_same_version(plan, file)
+        number, why = shard_folders.choose(shard, os.environ, shards=plan.shards)
         jobs = choosing.jobs(self.jobs, profiles.restore(plan.campaign.cluster))
         with self.chosen() as out:
             made = make_shard(
-                plan, chosen, jobs=jobs, reports=self.reports, out=out, summary=self.summary
+                plan, number, why, jobs=jobs, reports=self.reports, out=out, summary=self.summary
             )
         return made.exit_code
 
@@ -145,29 +145,29 @@ def _link_worst(found: "Sequence[results.RunResult]", reports: pathlib.Path) -> 
 
 def make_shard(
     plan: "sharded_plans.ShardedPlan",
-    chosen: "shard_folders.ChosenShard",
+    number: int,
+    why: str,
     *,
     jobs: int,
     reports: pathlib.Path,
     out: outputs.Output,
     summary: pathlib.Path | None = None,
 ) -> "campaign_documents.CampaignDocument":
+    """Make shard `number` (0: all), which `why` has chosen."""
     from harness.campaign.sharding import shard_folders
 
-    with shard_folders.opened(plan, chosen, reports=reports, jobs=jobs) as folder:
-        campaign = shard_folders.campaign(plan, folder)
+    with shard_folders.started(plan, number, reports=reports, jobs=jobs) as (
+        folder,
+        campaign,
+        kept,
+    ):
         shard_folders.require_same_subjects(campaign)
-        why = f" ({chosen.reason})" * bool(chosen.reason)
         done = f", {len(campaign.done)} of them made before" * bool(campaign.done)
-        out.note(f"{chosen.text}{why}: {outputs.counted(len(campaign.runs), 'run')}{done}")
+        runs = outputs.counted(len(campaign.runs), "run")
+        text = f"{shard_folders.name(number, plan.shards)}{f' ({why})' * bool(why)}"
+        out.note(f"{text}: {runs}{done}")
         return make(
-            campaign,
-            reports=reports,
-            jobs=jobs,
-            out=out,
-            summary=summary,
-            folder=folder.path,
-            kept=folder.kept,
+            campaign, reports=reports, jobs=jobs, out=out, summary=summary, folder=folder, kept=kept
         )
 
 

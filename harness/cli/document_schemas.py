@@ -8,7 +8,7 @@ import json
 import msgspec
 
 from harness.campaign import campaign_documents
-from harness.campaign.sharding import merging, shard_folders, sharded_plans
+from harness.campaign.sharding import merging, sharded_plans
 from harness.checks import verdict_files
 from harness.comparison import documents as comparisons
 from harness.extensions import descriptions
@@ -26,7 +26,6 @@ TYPES = {
         sharded_plans.ShardedPlan,
         "plan.json of flake-hunt shards plan: a campaign over machines",
     ),
-    "shard": (shard_folders.ShardRecord, "shard.json of a shard, by flake-hunt hunt --plan"),
     "merge": (merging.MergeDocument, "merge.json of flake-hunt shards merge"),
     "comparison": (comparisons.Comparison, "the output of flake-hunt compare --output json"),
     "plugins": (descriptions.PluginList, "the output of flake-hunt doctor --plugins --output json"),

@@ -14,8 +14,6 @@ from harness.run.programs import driver_commands, scheduler_commands
 Words = list[str | pathlib.Path]
 NOT_REGISTERED = "to register on node"
 """Words of a kubelet that ends because a driver is not registered in time."""
-_CDI_FOLDER = "/var/run/cdi"
-"""Where drivers that others have started write their CDI files, unless the scenario says so."""
 
 
 class DriverProcesses:
@@ -59,9 +57,8 @@ class DriverProcesses:
         if self._chosen.is_in_process:
             return []
         folders = self._folders()
-        registry = self._chosen.registry or folders["registry_dir"]
-        cdi = (self._chosen.cdi or _CDI_FOLDER) if self._chosen.registry else folders["cdi_dir"]
-        return ["--plugins-registry", registry, *processes.changed(cdi_dir=cdi)]
+        cdi = processes.changed(cdi_dir=folders["cdi_dir"])
+        return ["--plugins-registry", folders["registry_dir"], *cdi]
 
     def start(self, name: str, *, first: str, options: Words, kubeconfig: pathlib.Path) -> None:
         """Start a process that was first named `first`; only our own program gets `options`."""

@@ -12,16 +12,14 @@ from harness.history import directories, plans
 from harness.model.objects import Object
 from harness.run import (
     cluster_logs,
-    convergence,
     goals,
     memory_sampling,
     progressing,
     run_processes,
-    spotting,
     subjects,
     supervising,
 )
-from harness.run.faulting import fault_journal, injecting, injector, routes
+from harness.run.faulting import fault_journal, injecting, injector
 from harness.scenario import (
     imported_pools,
     possibility,
@@ -74,14 +72,14 @@ class Execution:
         self._enough = goals.pods_for_load(scenario)
         self._load_time = goals.LoadTime(getattr(scenario.traffic, "load_max_s", 0.0))
         self._changes = goals.PoolChangeGoal(plan, directory)
-        self._convergence = convergence.Convergence(plan)
+        self._convergence = goals.Convergence(plan)
         self._memory = memory_sampling.MemorySampler(
             lambda: {"api-server": cluster.pids, **self._supervisor.pids()},
             self._supervisor.note,
             pods_ran=lambda: self._pods.ran,
         )
         self._owed_ns = 0
-        self._spotters = spotting.of_run(plan, directory)
+        self._spotters = goals.spotters(plan, directory)
         self._watches = [
             informers.Informer(
                 self._api,
@@ -109,15 +107,15 @@ class Execution:
             for phase in self._phases():
                 phase()
         except errors.TimeUpError as error:
-            self._note_early_end(error)
+            self._supervisor.phase("ended early", detail=str(error))
         except (errors.ProcessError, errors.ClusterError, errors.StorageError) as error:
             if not self._has_waited_after_crash(str(error)):
-                self._note_early_end(error)
+                self._supervisor.phase("ended early", detail=str(error))
         except OSError as error:
             if not writing.is_of_writing(error):
                 raise
             failure = writing.explain(error)
-            self._note_early_end(failure)
+            self._supervisor.phase("ended early", detail=str(failure))
         finally:
             try:
                 self._end(world)
@@ -150,7 +148,7 @@ class Execution:
         if resource is apis.PODS:
             yield self._pods
         elif resource is apis.CLAIMS:
-            doubles = spotting.DoubleAllocationSpotter
+            doubles = goals.DoubleAllocationSpotter
             yield from (one for one in self._spotters if isinstance(one, doubles))
         if self._plan.progress_s is not None:
             yield self._convergence.handler(resource.plural)
@@ -212,7 +210,7 @@ class Execution:
             processes=self._processes,
             journal=fault_journal.FaultJournal(self._directory.faults, run_id=self._plan.run_id),
         )
-        self._faults = injector.Injector(routes.led(stage), has_load=self._has_begun)
+        self._faults = injector.Injector(injector.led(stage), has_load=self._has_begun)
 
     def _start_observers(self) -> None:
         self._phase("starting the recorder and the kubelets")
@@ -223,9 +221,9 @@ class Execution:
         self._processes.start_subject()
 
     def _wait_for_subject(self) -> None:
-        self._processes.wait_subject_ready()
+        self._supervisor.wait_ready(*self._plan.expected_steps)  # other programs do not report it
         if self._faults is not None:
-            self._faults.subject_is_ready()
+            self._faults.subject_ready.set()
 
     def _start_traffic(self) -> None:
         self._phase("starting the load")
@@ -247,10 +245,8 @@ class Execution:
 
     def _wait_for_traffic(self) -> None:
         self._phase("load")
-        traffic = self._scenario.traffic
-        longer_s = 0.0
-        if not isinstance(traffic, script_specs.ScriptTraffic):
-            longer_s = traffic.load_max_s * (traffic_specs.LONGER_FOR_FAULTS - 1)
+        most_s = getattr(self._scenario.traffic, "load_max_s", 0.0)
+        longer_s = most_s * (traffic_specs.LONGER_FOR_FAULTS - 1)
         self._wait("the traffic to end", self._traffic_has_ended, longer_s=longer_s)
 
     def _traffic_has_ended(self) -> bool:
@@ -263,7 +259,7 @@ class Execution:
             self._progress.advance(self._pods.ran, self._enough, "pods have run")
         if self._has_done_enough():
             launching.enough_file(self._directory).touch()
-        return self._processes.traffic_has_ended()
+        return self._supervisor.finished(run_processes.TRAFFIC)
 
     def _has_done_enough(self) -> bool:
         if self._faults is not None and self._faults.is_awaited():
@@ -327,7 +323,7 @@ class Execution:
     def _is_still(self) -> bool:
         if self._plan.progress_s is None:
             return False
-        allowed_s = self._plan.progress_s + convergence.MARGIN_S
+        allowed_s = self._plan.progress_s + goals.MARGIN_S
         return self._convergence.still_s(self._owed_ns) > allowed_s
 
     def _wait(self, why: str, condition: processes.Condition, *, longer_s: float = 0) -> None:
@@ -363,9 +359,6 @@ class Execution:
         self._supervisor.phase(name)
 
     # ---------------------------------------------------------------------- ending
-
-    def _note_early_end(self, error: errors.HarnessError) -> None:
-        self._supervisor.phase("ended early", detail=str(error))
 
     def _end(self, world: fake_world.FakeWorld) -> None:
         try:

@@ -119,10 +119,6 @@ class RunProcesses:
             self._supervisor.wait_ready(new)
         return new
 
-    def wait_subject_ready(self) -> None:
-        """Wait until the parts of the Python subject are ready; others do not report it."""
-        self._supervisor.wait_ready(*self._plan.expected_steps)
-
     def start_traffic(self) -> None:
         if isinstance(self._scenario.traffic, script_specs.ScriptTraffic):
             return
@@ -132,9 +128,6 @@ class RunProcesses:
             env=launching.environment(self._directory, self._kubeconfig_of(TRAFFIC)),
             finite=True,
         )
-
-    def traffic_has_ended(self) -> bool:
-        return self._supervisor.finished(TRAFFIC)
 
     def stop(self) -> None:
         """Stop all processes in order; the recorder comes last, to see all that the others do."""

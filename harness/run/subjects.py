@@ -277,10 +277,6 @@ def schedulers(
         yield naming.scheduler(index), item
 
 
-def process_names(subject: subject_specs.SubjectSpec) -> list[str]:
-    return [name for name, _ in schedulers(subject)]
-
-
 def owned_schedulers(subject: subject_specs.SubjectSpec) -> list[str]:
     return [name for name, item in schedulers(subject) if isinstance(item, OWNED)]
 

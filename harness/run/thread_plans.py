@@ -106,7 +106,7 @@ def _require_no_pause(script: script_specs.ScriptTraffic, names: Sequence[str]) 
 
 def _program(name: str, scenario: specs.Scenario) -> pathlib.Path:
     subject = scenario.subject
-    parts = dict(zip(subjects.process_names(subject), subject.schedulers, strict=True))
+    parts = dict(subjects.schedulers(subject))
     match parts.get(name, subject.claim_controller):
         case subject_specs.KubeScheduler(binary=binary):
             return pathlib.Path(binary)

@@ -93,8 +93,7 @@ def _demands(scenario: specs.Scenario) -> Iterator[str]:
     ):
         yield (
             "pools.published_by: expected 'run' without a driver of your own (subject.driver "
-            "'command=…' or 'socket:…'), and with pools.more, pools.changes or subject.own_devices, "
-            "got 'driver'"
+            "'command=…'), and with pools.more, pools.changes or subject.own_devices, got 'driver'"
         )
 
 

@@ -146,16 +146,14 @@ class SubjectSpec(Spec):
     """Controller that creates and releases claims of templates; auto: the cluster's, or else ours;
     external: one that is already running; or a kube-controller-manager that the run starts."""
 
-    driver: Annotated[
-        str, pydantic.Field(pattern=r"^(in-process|socket|socket:[^,]+(,[^,]+)?|command=.+)$")
-    ] = "in-process"
+    driver: Annotated[str, pydantic.Field(pattern=r"^(in-process|socket|command=.+)$")] = (
+        "in-process"
+    )
     """The DRA driver of the nodes. in-process: the test driver, in the process of the kubelets;
     socket: `flake-hunt part driver`, a process of the run, through its sockets;
     command='PROGRAM {kubeconfig} …': any program, whose {kubeconfig}, {node}, {driver},
     {plugins_dir}, {registry_dir}, {cdi_dir} and {state_dir} are replaced, one process a node if it
-    has {node}, and one a driver's name if it has {driver}; socket:FOLDER or socket:FOLDER,CDI:
-    drivers that are running and register in FOLDER, where {node} stands for the node, with CDI
-    files in CDI (/var/run/cdi)."""
+    has {node}, and one a driver's name if it has {driver}."""
     start: Literal["before-traffic", "after-traffic"] = "before-traffic"
     """after-traffic: create all objects first, so that scheduling starts with a full queue."""
     verbosity: Annotated[int, pydantic.Field(ge=0, le=10)] | None = None

@@ -75,7 +75,6 @@ class GoFunctions:
     def _require_code(
         self, path: pathlib.Path, data: mmap.mmap, code: tuple[int, int, int]
     ) -> None:
-        """Raise UsageError if the addresses are not those of functions."""
         address, offset, size = code
         places = [
             entry - address + offset

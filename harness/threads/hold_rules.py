@@ -98,7 +98,6 @@ class HoldRules:
         self._say("begun", asked.name)
 
     def has_rested(self) -> bool:
-        """Return whether the functions that were left are places again."""
         if self._try is None or not self._try.rest_s:
             return False
         now = clocks.monotonic_ns()
@@ -134,7 +133,6 @@ class HoldRules:
         return min(1.0, max(0.0, (min(ends, default=now + 1e9) - now) / 1e9))
 
     def wants_return(self, function: str, caller: str) -> bool:
-        """Return whether the return of a function to its caller is a place."""
         if self._try is not None:
             return True
         return any(
@@ -143,7 +141,6 @@ class HoldRules:
         )
 
     def decide(self, visit: traced_program.Visit) -> bool:
-        """Return whether the thread of a visit is held."""
         self._last_ns = clocks.monotonic_ns()
         holding = None
         for item in [item for item in self._watched.values() if item.covers(visit)]:
@@ -159,7 +156,6 @@ class HoldRules:
         return self._hold(visit, holding.name, holding.hold_max_s) if holding else is_drawn
 
     def _drawn(self, visit: traced_program.Visit, tried: messages.Try, *, may_hold: bool) -> bool:
-        """Return whether a search holds the thread of a visit."""
         place = place_of(visit)
         self._counts[place] += 1
         self._visitors.setdefault(_owner(visit.function), set()).add(visit.goroutine)
@@ -227,5 +223,4 @@ def _owner(function: str) -> str:
 
 
 def place_of(visit: traced_program.Visit) -> str:
-    """Return the place of a visit as text, with the functions' names."""
     return str(thread_places.Place(visit.point, visit.function, visit.caller))

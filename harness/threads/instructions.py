@@ -77,7 +77,6 @@ def check(registers: Any, sp: int, asked: StackCheck, guard: int) -> None:
 
 
 def _compare(registers: Any, left: int, right: int) -> None:
-    """Set the flags as `cmp` of two unsigned words does."""
     result = (left - right) & _WORD
     flags = (left < right) | (result == 0) << 6 | (result >> 63) << 7
     flags |= (not (result & 0xFF).bit_count() & 1) << 2

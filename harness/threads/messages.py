@@ -111,5 +111,4 @@ def encoded(message: Command | Happened) -> bytes:
 
 
 def socket_of(folder: pathlib.Path, process: str) -> pathlib.Path:
-    """Return the path of the socket of the tracer of a process."""
     return folder / f"{process}{SOCKET_SUFFIX}"

@@ -117,7 +117,6 @@ class Traced:
         self._exchange(_SET_REGISTERS, thread, registers)
 
     def go_on(self, thread: int, number: int = 0) -> None:
-        """Continue a thread, with a signal."""
         self._ptrace(_CONT, thread, data=number)
 
     def step(self, thread: int) -> list[int]:

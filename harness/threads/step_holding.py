@@ -25,7 +25,6 @@ class StepHolder:
         threading.Thread(target=self._serve, args=(path,), name="step-holder", daemon=True).start()
 
     def __call__(self, name: str, fields: Any) -> None:
-        """Hold this thread if a rule says so."""
         del fields
         thread = threading.get_ident()
         visit = traced_program.Visit(thread, thread, "step", name, "", _stack)

@@ -89,7 +89,6 @@ class TracedProgram:
     # ------------------------------------------------------------------------------ stops
 
     def stop_at(self, entry: int) -> None:
-        """Let threads stop where a function begins."""
         self._set(entry + self._moved)
 
     def leave(self, entry: int) -> None:
@@ -102,7 +101,6 @@ class TracedProgram:
                 self._unset(stop)
 
     def leave_all(self) -> None:
-        """Remove all stops, and let all threads go on."""
         for stop in list(self._stops.values()):
             self._unset(stop)
         for thread in list(self.held):
@@ -137,7 +135,6 @@ class TracedProgram:
         return True
 
     def release(self, thread: int) -> None:
-        """Let a thread that is held go on."""
         if thread in self.held:
             self.held.discard(thread)
             self._go_on(thread, [])
@@ -202,7 +199,6 @@ class TracedProgram:
         return True
 
     def _visit(self, thread: int, stop: _Stop, registers: ptracing.Registers) -> bool:
-        """Return whether a thread at a stop is to be held."""
         g = registers[self._machine.g]
         key = g, stop.address
         if stop.returns:
@@ -232,7 +228,6 @@ class TracedProgram:
     # ------------------------------------------------------------------ over the instruction
 
     def _go_on(self, thread: int, signals: list[int], *, is_at_stop: bool = True) -> None:
-        """Continue a thread, which may stand at a stop."""
         if is_at_stop:
             registers = self._traced.registers(thread)
             stop = self._stops.get(registers[self._machine.pc])

@@ -97,7 +97,6 @@ class Tracer:
                 os.kill(self._program.pid, self._signals.pop())
 
     def _leave_all(self) -> None:
-        """Let all threads go on; none stops from then on."""
         self._entries.clear()
         self._program.leave_all()
 
@@ -136,7 +135,6 @@ class Tracer:
                     self._program.stop_at(entry)
 
     def do(self, command: messages.Command) -> None:
-        """Do what a run wants, or say why not."""
         try:
             match command:
                 case messages.Watch():

@@ -53,7 +53,6 @@ class TracerSession:
         return None
 
     def read(self) -> None:
-        """Collect what was told since the last time."""
         with contextlib.suppress(BlockingIOError, ConnectionResetError):
             while data := self._connection.recv(_PIECE):
                 self.told += map(messages.happened, self._lines.of(data))

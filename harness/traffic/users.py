@@ -46,7 +46,6 @@ class ClaimUser(locust.User):
     """Set once per worker process, before users are created."""
 
     def __init__(self, environment: env.Environment) -> None:
-        """Set the user's name, client, random stream and namespace."""
         super().__init__(environment)
         self.tasks = [ClaimUser.work_once]  # others are a matter of `work`
         self._pod_numbers = itertools.count()

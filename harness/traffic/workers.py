@@ -100,7 +100,6 @@ class Worker:
         self._finish()  # there may be fewer users than workers
 
     def _finish(self) -> None:
-        """Report once that all users are done, if they are."""
         may_end = self._are_all_there or self._time_is_up.is_set()
         if may_end and not self._working and not self._is_done:
             self._is_done = True

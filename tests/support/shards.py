@@ -96,10 +96,6 @@ def missed(run: campaign_plan.PlannedRun, attempts: int = 3) -> list[results.Run
     ]
 
 
-def chosen(number: int | None, plan: sharded_plans.ShardedPlan) -> shard_folders.ChosenShard:
-    return shard_folders.ChosenShard(number, plan.shards, "--shard")
-
-
 def evidence(
     reports: pathlib.Path, run: campaign_plan.PlannedRun, made: results.RunResult
 ) -> results.RunResult:
@@ -135,18 +131,38 @@ def _verdict(run_id: str, made: results.RunResult, digest: str) -> dict[str, Any
     }  # fmt: skip
 
 
+def outcomes(plan: campaign_plan.CampaignPlan) -> dict[int, list[results.RunResult]]:
+    """Number of a run -> its attempts, of four subjects and three controls that end differently."""
+    first, second, third, fourth, caught, late, lost = plan.runs
+    return {
+        1: [result(first)],
+        2: [violated(second)],
+        3: [result(third, verdict=UNKNOWN, reason="a < b & \x00")],
+        4: [result(fourth, verdict=None, error="no engine")],
+        5: [result(caught)],
+        6: [*missed(late, 1), result(late, attempt=1)],
+        7: missed(lost),
+    }
+
+
+def started(
+    plan: sharded_plans.ShardedPlan, number: int, reports: pathlib.Path
+) -> tuple[pathlib.Path, campaign_plan.CampaignPlan]:
+    with shard_folders.started(plan, number, reports=reports, jobs=1) as (path, made, _):
+        return path, made
+
+
 def folder(
     reports: pathlib.Path,
     plan: sharded_plans.ShardedPlan,
-    number: int | None,
+    number: int,
     found: Sequence[results.RunResult] | None = None,
 ) -> pathlib.Path:
-    """The folder of a shard with these results; None: those that its runs should have.
+    """The folder of a shard (0: all) with these results; None: those that its runs should have.
 
     Results without a run directory get one, unless they are errors.
     """
-    with shard_folders.opened(plan, chosen(number, plan), reports=reports, jobs=1) as made:
-        path = made.path
+    path, _ = started(plan, number, reports)
     done = [result(run) for run in plan.runs_of(number)] if found is None else found
     runs = {run.number: run for run in plan.runs}
     whole = [

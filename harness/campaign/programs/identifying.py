@@ -41,7 +41,6 @@ def identify(text: str, flags: Sequence[str], folder: str) -> tested_programs.Te
 
 
 def subject(text: str, flags: Sequence[str]) -> str:
-    """Return the program as `--subject` takes it, with its flags."""
     kind, equals, value = text.partition("=")
     more = "".join(f" {shlex.quote(flag)}" for flag in flags)
     if kind == KUBE_SCHEDULER and (equals or kind == text):

@@ -14,28 +14,15 @@ import msgspec
 
 from harness import errors, writing
 from harness.campaign import campaign_documents, campaign_pages, campaign_plan
-from harness.campaign.sharding import shard_folders, shard_results, sharded_plans
+from harness.campaign.sharding import shard_folders, sharded_plans
 from harness.history import campaign_folders, files, report_folders, results
 from harness.model import answers
 
 MERGE = "merge.json"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PROBLEMS_MAX = 3
-"""Problems of a folder that a missing run names; merge.json has all."""
+"""Problems of a folder that a missing run names; results.json has all."""
 _UNENDED = "it was interrupted, or is under way"
-
-
-class MergedFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder that was merged."""
-
-    folder: str
-    shard: int | None
-    """Number of its shard, from 1; None: all shards, or it is not known because it is damaged."""
-    runs: int = 0
-    """Number of planned runs with a result."""
-    versions: dict[str, str] = {}
-    """Versions on the machine that made the shard."""
-    problems: list[str] = []
 
 
 class MissingRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +55,6 @@ class MergeDocument(msgspec.Struct, frozen=True, kw_only=True):
     shards: int
     planned: int
     missing_shards: list[int]
-    folders: list[MergedFolder]
     missing: list[MissingRun]
     doubled: list[DoubledRun]
 
@@ -77,18 +63,18 @@ class ReadShard(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of a shard, as it was read."""
 
     folder: str
-    record: shard_folders.ShardRecord | None = None
-    """None: it is damaged, and nothing of it counts."""
-    whole: dict[int, shard_results.Attempts] = {}
+    campaign: campaign_plan.CampaignPlan | None = None
+    """Its part of the plan; None: it is damaged, and nothing of it counts."""
+    whole: dict[int, shard_folders.Attempts] = {}
     """Number of a run that has ended -> its result."""
     problems: list[str] = []
     """Whatever was noticed and does not count, as sentences; each makes a campaign UNKNOWN."""
 
     def has(self, shard: int) -> bool:
-        return self.record is not None and self.record.shard in (None, shard)
+        return self.campaign is not None and self.campaign.shard in (0, shard)
 
 
-class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
+class GivenShards(NamedTuple):
     """The shards of one plan, in the folders that were given."""
 
     plan: sharded_plans.ShardedPlan
@@ -96,19 +82,12 @@ class GivenShards(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def started(self) -> str:
-        return min(shard.record.started for shard in self.shards if shard.record)
+        return min(shard.campaign.started for shard in self.shards if shard.campaign)
 
     @property
     def folder_name(self) -> str:
-        start = self.started.replace("-", "").replace(":", "")
+        start = "".join(filter(str.isalnum, self.started))
         return f"{start}-plan-{self.plan.short_digest}-merged"
-
-
-class MergedCampaign(NamedTuple):
-    """A campaign that was merged of shards."""
-
-    campaign: campaign_documents.CampaignDocument
-    merge: MergeDocument
 
 
 # ----------------------------------------------------------------------------------- reading
@@ -122,12 +101,12 @@ def read(given: Sequence[str]) -> GivenShards:
     shards = [ReadShard(folder=name, problems=nothing) for name in places if not places[name]]
     for place in dict.fromkeys(place for found in places.values() for place in found):
         try:
-            plan, record = shard_folders.read(place)
+            plan, campaign = shard_folders.read(place)
         except (errors.HistoryError, errors.UsageError) as error:
             shards.append(ReadShard(folder=str(place), problems=[str(error)]))
         else:
             plans.setdefault(plan.digest, (plan, place))
-            shards.append(_shard(place, record, plan))
+            shards.append(_shard(place, campaign, plan))
     if len(plans) != 1:
         named = [f"{digest:.19} in {place}" for digest, (_, place) in plans.items()]
         named = named or [f"{shard.folder}: {shard.problems[0]}" for shard in shards]
@@ -137,7 +116,7 @@ def read(given: Sequence[str]) -> GivenShards:
         )
     [(plan, place)] = plans.values()
     sharded_plans.require_same_version(plan, place / shard_folders.PLAN)
-    return GivenShards(plan=plan, shards=shards)
+    return GivenShards(plan, shards)
 
 
 def _places(given: pathlib.Path) -> Iterator[pathlib.Path]:
@@ -147,21 +126,20 @@ def _places(given: pathlib.Path) -> Iterator[pathlib.Path]:
             "is no folder: leave it out, and its shard is UNKNOWN"
         )
     for place in (given, *sorted(report_folders.folders(given / campaign_folders.FOLDER))):
-        has_plan = (place / shard_folders.PLAN).exists()
         is_merged = (place / MERGE).exists()  # such a folder has the plan, too
-        if (place / shard_folders.RECORD).exists() or (has_plan and not is_merged):
+        if (place / shard_folders.PLAN).exists() and not is_merged:
             yield place
 
 
 def _shard(
-    place: pathlib.Path, record: shard_folders.ShardRecord, plan: sharded_plans.ShardedPlan
+    place: pathlib.Path, campaign: campaign_plan.CampaignPlan, plan: sharded_plans.ShardedPlan
 ) -> ReadShard:
     content = b""
     if (place / results.FILE).exists():
         content = files.read_small(place / results.FILE)
-    runs = {run.number: run for run in plan.runs_of(record.shard)}
-    whole, problems = shard_results.read(content, runs, place.parent.parent)
-    return ReadShard(folder=str(place), record=record, whole=whole, problems=problems)
+    runs = {run.number: run for run in plan.runs_of(campaign.shard)}
+    whole, problems = shard_folders.read_results(content, runs, place.parent.parent)
+    return ReadShard(folder=str(place), campaign=campaign, whole=whole, problems=problems)
 
 
 # ----------------------------------------------------------------------------------- merging
@@ -174,45 +152,28 @@ def merged(
     missing: list[MissingRun] = []
     doubled: list[DoubledRun] = []
     for run in plan.runs:
-        made = [(shard.folder, shard.whole.get(run.number)) for shard in shards]
-        ranked = [(folder, attempts) for folder, attempts in made if attempts]
-        ranked.sort(key=lambda item: shard_results.rank(item[1]))
-        doubled += (
-            DoubledRun(
-                number=run.number,
-                run=run.id,
-                counted=ranked[0][0],
-                folder=folder,
-                results=attempts,
+        made = [(one.whole[run.number], one.folder) for one in shards if run.number in one.whole]
+        made.sort(key=lambda item: shard_folders.rank(item[0]))
+        if made:
+            [(attempts, counted), *others] = made
+            found += attempts
+            doubled += (
+                DoubledRun(
+                    number=run.number, run=run.id, counted=counted, folder=folder, results=attempts
+                )
+                for attempts, folder in others
             )
-            for folder, attempts in ranked[1:]
-        )
-        if ranked:
-            found += ranked[0][1]
         else:
             why = _why(run, plan, shards)
             missing.append(MissingRun(number=run.number, run=run.id, shard=run.shard, reason=why))
             unknown = answers.Verdict.UNKNOWN
             found.append(run.result(seconds=0.0, verdict=unknown, reason=why, missing=True))
+    numbers = range(1, plan.shards + 1)
     return found, MergeDocument(
         plan=plan.digest,
         shards=plan.shards,
         planned=len(plan.runs),
-        missing_shards=[
-            number
-            for number in range(1, plan.shards + 1)
-            if not any(shard.has(number) for shard in shards)
-        ],
-        folders=[
-            MergedFolder(
-                folder=shard.folder,
-                shard=shard.record.shard if shard.record else None,
-                runs=len(shard.whole),
-                versions=shard.record.versions if shard.record else {},
-                problems=shard.problems,
-            )
-            for shard in shards
-        ],
+        missing_shards=[at for at in numbers if not any(shard.has(at) for shard in shards)],
         missing=missing,
         doubled=doubled,
     )
@@ -231,27 +192,30 @@ def _why(
     return f"{name} has no result of this run: {'; '.join(reasons)}"
 
 
-def write(given: GivenShards, folder: pathlib.Path) -> MergedCampaign:
+def write(
+    given: GivenShards, folder: pathlib.Path
+) -> tuple[campaign_documents.CampaignDocument, MergeDocument]:
     """Write the merged campaign; raise UsageError if the folder has something else."""
     found, document = merged(given.plan, given.shards)
     _require_free(folder, given.plan)
     with writing.explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    jobs = {shard.record.jobs for shard in given.shards if shard.record}
+    jobs = {shard.campaign.jobs for shard in given.shards if shard.campaign}
     problems = [f"{shard.folder}: {text}" for shard in given.shards for text in shard.problems]
     campaign = msgspec.structs.replace(
         given.plan.campaign,
         reports=str(folder.resolve().parent.parent),
         started=given.started,
         jobs=jobs.pop() if len(jobs) == 1 else 0,
+        plan_digest=given.plan.digest,
+        shards=given.plan.shards,
     )
     sharded_plans.write(folder / shard_folders.PLAN, given.plan)
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     writing.replace(folder / MERGE, content)
     campaign_plan.write(folder / campaign_folders.PLAN, campaign)
     writing.replace(folder / results.FILE, results.encode(found))
-    published = campaign_pages.publish(found, campaign, folder, problems)
-    return MergedCampaign(published, document)
+    return campaign_pages.publish(found, campaign, folder, problems), document
 
 
 def _require_free(folder: pathlib.Path, plan: sharded_plans.ShardedPlan) -> None:

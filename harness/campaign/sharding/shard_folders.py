@@ -1,79 +1,45 @@
-"""A shard: which one a machine makes, its folder, and what an interrupted start left in it.
+"""A shard: which one a machine makes, its folder, and the results in it.
 
 A shard that is started again continues in the folder that it has: runs that ended keep their
 results, and only the others are made. A result is kept if all its attempts are there and it is not
 an error of the harness. An expected one must also have its run directory with a verdict; one that
 is INVALID, UNKNOWN or a miss is kept without, so that another start never hides it.
+
+For a merge a result that says that all was as expected counts only with plan.json and verdict.json
+of its run, which is not judged again. Where they differ the worse one counts.
 """
 
 import contextlib
+import enum
 import fcntl
 import os
 import pathlib
 import re
-import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
-import tomli_w
 
-from harness import clocks, errors, regular_files, writing
+from harness import clocks, errors, seeds, writing
 from harness.campaign import campaign_plan
-from harness.campaign.sharding import shard_results, sharded_plans
-from harness.history import campaign_folders, directories, files, report_folders, results
+from harness.campaign.sharding import sharded_plans
+from harness.history import (
+    campaign_folders,
+    directories,
+    files,
+    report_folders,
+    results,
+    run_folders,
+    subject_names,
+)
+from harness.model import answers
 from harness.run import run_plan
-from harness.scenario import imported_pools, loading
 
 PLAN = "sharded-plan.json"
 """The plan, verbatim."""
-RECORD = "shard.json"
 SCENARIOS = "scenarios"
 """Folder of the plan's scenarios that this machine lacks, or has in another form."""
-_FROM_FILES = ("pools", "traffic")
-"""Tables that may name files, whose content is in the settings."""
-SCHEMA_VERSION = 1
-
-
-class ShardRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a plan that a folder has: shard.json."""
-
-    schema: int = SCHEMA_VERSION
-    plan: str
-    """Digest of the plan."""
-    shard: int | None
-    """Number of the shard, from 1; None: all of them, one campaign of the whole plan."""
-    shards: int
-    started: str
-    """Time of the first start in UTC, `2026-01-31T23:59:59Z`."""
-    versions: dict[str, str]
-    jobs: int
-    """Number of runs that were made at once."""
-
-
-class ShardFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """The folder in which a shard is made."""
-
-    path: pathlib.Path
-    record: ShardRecord
-    kept: list[results.RunResult]
-
-
-class ChosenShard(msgspec.Struct, frozen=True):
-    """The part of a plan that a machine makes."""
-
-    number: int | None
-    """Number of the shard, from 1; None: all shards."""
-    shards: int
-    reason: str
-    """Where the number comes from; empty: nowhere."""
-
-    @property
-    def text(self) -> str:
-        return (
-            f"all {self.shards} shards" if self.number is None else name(self.number, self.shards)
-        )
-
-
 _ENGINES = {
     "JOB_COMPLETION_INDEX": (0, "in the Job, set completions: "),
     "SLURM_ARRAY_TASK_ID": (1, "submit the array with sbatch --array=1-"),
@@ -83,118 +49,101 @@ and what makes it right."""
 
 
 def name(number: int, shards: int) -> str:
-    return f"shard {number} of {shards}"
+    return f"shard {number} of {shards}" if number else f"all {shards} shards"
 
 
-def choose(option: str | None, environment: Mapping[str, str], *, shards: int) -> ChosenShard:
-    """Return the shard that `--shard`, or else the environment, names; all if none does."""
+def choose(option: str | None, environment: Mapping[str, str], *, shards: int) -> tuple[int, str]:
+    """Return the shard that `--shard`, or else the environment, names, and why it is that one.
+
+    0: all shards, if none does.
+    """
     given = [variable for variable in _ENGINES if environment.get(variable)]
     if option == "all" or (option is None and not given):
-        return ChosenShard(None, shards, "--shard all" if option else "")
+        return 0, "--shard all" if option else ""
     if option is None and len(given) == 1:
         [variable] = given
         (first, remedy), text = _ENGINES[variable], environment[variable]
         if text.isascii() and text.isdecimal() and first <= int(text) < first + shards:
-            reason = f"{variable}={text}, which counts from {first}"
-            return ChosenShard(int(text) - first + 1, shards, reason)
+            return int(text) - first + 1, f"{variable}={text}, which counts from {first}"
         wanted = f"{variable} to be {first} to {first + shards - 1}"
         text += f": {remedy}{shards}"
     else:
         matched = re.fullmatch(rf"(\d{{1,9}})/{shards}", option or "", re.ASCII)
         if matched is not None and 1 <= int(matched[1]) <= shards:
-            return ChosenShard(int(matched[1]), shards, "--shard")
+            return int(matched[1]), "--shard"
         wanted, text = f"--shard 1/{shards} to {shards}/{shards}, or all", option or ""
         text = text or " and ".join(given)
     raise errors.UsageError(f"expected {wanted}, because the plan has {shards} shards, got {text}")
 
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-
-
-def read(path: pathlib.Path) -> tuple[sharded_plans.ShardedPlan, ShardRecord]:
-    """Return the plan and the record of a shard's folder, which have to belong together."""
+def read(path: pathlib.Path) -> tuple[sharded_plans.ShardedPlan, campaign_plan.CampaignPlan]:
+    """Return the whole plan and that of the folder, which have to belong together."""
     plan = sharded_plans.read(path / PLAN)
-    try:
-        record = files.decoded(files.read_small(path / RECORD), ShardRecord)
-    except errors.HistoryError as error:
-        raise errors.HistoryError(f"{RECORD} is damaged ({error})") from error
-    own, planned = record.versions.get("flake-hunt"), plan.campaign.versions.get("flake-hunt")
-    found = (record.schema, record.plan, record.shards, own)
-    is_of_plan = found == (SCHEMA_VERSION, plan.digest, plan.shards, planned)
-    is_one = record.shard is None or 1 <= record.shard <= plan.shards
-    if not (is_of_plan and is_one and _TIME.fullmatch(record.started)):
+    own = campaign_plan.read(path / campaign_folders.PLAN)
+    made_by, planned = (one.versions.get("flake-hunt") for one in (own, plan.campaign))
+    found = (own.plan_digest, own.shards, made_by)
+    if found != (plan.digest, plan.shards, planned) or not 0 <= own.shard <= plan.shards:
         raise errors.HistoryError(
-            f"{RECORD}: expected a shard of {plan.shards} of the plan {plan.digest:.19}, made by "
-            f"Flake Hunt {planned}, got shard {record.shard} of {record.shards} of {record.plan:.19}, "
-            f"made by {own!r:.40} at {record.started!r:.40}"
+            f"{campaign_folders.PLAN}: expected a shard of {plan.shards} of the plan "
+            f"{plan.digest:.19}, made by Flake Hunt {planned}, got shard {own.shard} of "
+            f"{own.shards} of {own.plan_digest:.19}, made by {made_by!r:.40}"
         )
-    return plan, record
+    return plan, own
+
+
+# ------------------------------------------------------------------------------------ a start
+
+
+class Started(NamedTuple):
+    """A shard that is about to be made, or to go on."""
+
+    folder: pathlib.Path
+    campaign: campaign_plan.CampaignPlan
+    kept: list[results.RunResult]
 
 
 @contextlib.contextmanager
-def opened(
-    plan: sharded_plans.ShardedPlan,
-    chosen: ChosenShard,
-    *,
-    reports: pathlib.Path,
-    jobs: int,
-) -> Iterator[ShardFolder]:
-    """Yield the shard's folder in a folder of reports: the one that it has, or a new one.
+def started(
+    plan: sharded_plans.ShardedPlan, shard: int, *, reports: pathlib.Path, jobs: int
+) -> Iterator[Started]:
+    """Yield the shard (0: all) in the folder that it has among the reports, or in a new one.
 
-    Raises UsageError if another process works in it, StorageError or UnwritableError if it cannot
-    be written.
+    Scenarios that this machine lacks are written. Raises UsageError if another process works in the
+    folder, or for results that cannot be read, StorageError or UnwritableError if it cannot be
+    written.
     """
     campaigns = reports.resolve() / campaign_folders.FOLDER
-    ending = f"-plan-{plan.short_digest}"
-    if chosen.number is not None:
-        ending += f"-shard-{chosen.number}-of-{chosen.shards}"
+    ending = f"-plan-{plan.short_digest}" + f"-shard-{shard}-of-{plan.shards}" * bool(shard)
     names = (path for path in report_folders.folders(campaigns) if path.name.endswith(ending))
-    path, record = max(names, default=campaigns), None
+    path, begun = max(names, default=campaigns), ""
     with contextlib.suppress(errors.HarnessError):
-        _, record = read(path)
-    if record is None or (record.plan, record.shard) != (plan.digest, chosen.number):
-        record = ShardRecord(
-            plan=plan.digest,
-            shard=chosen.number,
-            shards=plan.shards,
-            started=clocks.wall_text(),
-            versions=run_plan.versions(),
-            jobs=jobs,
-        )
-        start = record.started.replace("-", "").replace(":", "")
-        path = campaigns / f"{start}{ending}"
+        _, before = read(path)
+        begun = before.started * ((before.plan_digest, before.shard) == (plan.digest, shard))
+    if not begun:
+        begun = clocks.wall_text()
+        path = campaigns / f"{begun.replace('-', '').replace(':', '')}{ending}"
         with writing.explained(path):
             path.mkdir(parents=True, exist_ok=True)
         sharded_plans.write(path / PLAN, plan)
-        content = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
-        writing.replace(path / RECORD, content)
+    runs = plan.runs_of(shard)
+    asked = {run.scenario for run in runs}
+    here = {one.given: one.here(path / SCENARIOS) for one in plan.scenarios if one.given in asked}
     with _locked(path):
-        yield ShardFolder(path=path, record=record, kept=_keep(path, plan))
-
-
-def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.RunResult]:
-    """Raise UsageError for a line that may say what another start would hide."""
-    file = path / results.FILE
-    if not file.exists():
-        return []
-    content = regular_files.content(file)
-    whole = content[: content.rfind(b"\n") + 1]
-    ended, problems = shard_results.read(whole, {run.number: run for run in plan.runs})
-    if problems:
-        raise errors.UsageError(
-            f"{path}: expected results of this shard that can be read, got {problems[0]}: "
-            "name another folder with --reports, or remove what you know to be wrong"
+        kept = _keep(path, plan)
+        campaign = msgspec.structs.replace(
+            plan.campaign,
+            reports=str(reports.resolve()),
+            started=begun,
+            jobs=jobs,
+            versions=plan.campaign.versions | run_plan.versions(),
+            done=sorted({result.number for result in kept}),
+            plan_digest=plan.digest,
+            shard=shard,
+            shards=plan.shards,
+            runs=[msgspec.structs.replace(run, scenario=here[run.scenario]) for run in runs],
         )
-    kept = [result for made in ended.values() if _is_kept(made) for result in made]
-    writing.replace(file, results.encode(kept))
-    return kept
-
-
-def _is_kept(attempts: shard_results.Attempts) -> bool:
-    rank = shard_results.rank(attempts)
-    if rank is shard_results.Rank.EXPECTED:
-        return directories.RunDirectory(pathlib.Path(attempts[-1].directory)).verdict.is_file()
-    return rank is not shard_results.Rank.ERROR
+        campaign_plan.write(path / campaign_folders.PLAN, campaign)
+        yield Started(path, campaign, kept)
 
 
 @contextlib.contextmanager
@@ -217,54 +166,28 @@ def _locked(path: pathlib.Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def campaign(plan: sharded_plans.ShardedPlan, folder: ShardFolder) -> campaign_plan.CampaignPlan:
-    """Return the shard's runs that are left; scenarios that this machine lacks are written."""
-    runs = plan.runs_of(folder.record.shard)
-    names = {
-        scenario.given: _local(scenario, number, folder.path / SCENARIOS)
-        for number, scenario in enumerate(plan.scenarios, start=1)
-        if any(run.scenario == scenario.given for run in runs)
-    }
-    return msgspec.structs.replace(
-        plan.campaign,
-        reports=str(folder.path.parent.parent.resolve()),
-        started=folder.record.started,
-        jobs=folder.record.jobs,
-        done=sorted({result.number for result in folder.kept}),
-        is_part=folder.record.shard is not None,
-        runs=[msgspec.structs.replace(run, scenario=names[run.scenario]) for run in runs],
-    )
+def _keep(path: pathlib.Path, plan: sharded_plans.ShardedPlan) -> list[results.RunResult]:
+    """Raise UsageError for a line that may say what another start would hide."""
+    file = path / results.FILE
+    if not file.exists():
+        return []
+    content = files.read_small(file)
+    whole = content[: content.rfind(b"\n") + 1]
+    ended, problems = read_results(whole, {run.number: run for run in plan.runs})
+    if problems:
+        raise errors.UsageError(
+            f"{path}: expected results of this shard that can be read, got {problems[0]}: "
+            "name another folder with --reports, or remove what you know to be wrong"
+        )
+    kept = [result for made in ended.values() if _is_kept(made) for result in made]
+    writing.replace(file, results.encode(kept))
+    return kept
 
 
-def _local(scenario: sharded_plans.PlannedScenario, number: int, folder: pathlib.Path) -> str:
-    """Return the name of a scenario here, which is written if it is not as the plan has it."""
-    with contextlib.suppress(errors.UsageError):
-        loaded = loading.load(scenario.given)
-        settings = loaded.scenario.model_dump(mode="json")
-        is_same = all(settings[key] == scenario.settings[key] for key in _FROM_FILES)
-        if is_same and loaded.text == scenario.text:
-            return scenario.given
-    path = folder / f"{number}-{pathlib.PurePath(scenario.given).stem}.toml"
-    with writing.explained(path):
-        folder.mkdir(exist_ok=True)
-    writing.replace(path, _without_files(scenario, path).encode())
-    return str(path)
-
-
-def _without_files(scenario: sharded_plans.PlannedScenario, path: pathlib.Path) -> str:
-    """Return the text of a scenario that needs no file but one beside `path`, which is written."""
-    document, traffic = tomllib.loads(scenario.text), scenario.settings["traffic"]
-    is_of_objects = bool(traffic.get("sets"))
-    if not (scenario.pool_objects or is_of_objects):
-        return scenario.text
-    if is_of_objects:
-        document["traffic"]["sets"] = traffic["sets"]
-    if scenario.pool_objects:
-        beside = path.with_suffix(f".{directories.POOL_OBJECTS}")
-        imported_pools.save(scenario.pool_objects, beside)
-        document["pools"]["from"] = [beside.name]
-    text: str = tomli_w.dumps(document)
-    return text
+def _is_kept(attempts: "Attempts") -> bool:
+    if rank(attempts) is Rank.EXPECTED:
+        return directories.RunDirectory(pathlib.Path(attempts[-1].directory)).verdict.is_file()
+    return rank(attempts) is not Rank.ERROR
 
 
 def require_same_subjects(plan: campaign_plan.CampaignPlan) -> None:
@@ -276,3 +199,118 @@ def require_same_subjects(plan: campaign_plan.CampaignPlan) -> None:
                 f"expected {run.tested} on this machine, because the plan names it for "
                 f"{run.title}, got {found.tested}: install that version, or write the plan here"
             )
+
+
+# ------------------------------------------------------------------------------------ results
+
+Attempts = list[results.RunResult]
+"""All attempts of one planned run, in order; a run without further attempts has one."""
+Planned = Mapping[int, campaign_plan.PlannedRun]
+
+
+class Rank(enum.IntEnum):
+    """Results of a run, those first that count if it was made more than once."""
+
+    UNEXPECTED = 0
+    """INVALID, a control that was missed, or a regression."""
+    UNKNOWN = 1
+    EXPECTED = 2
+    ERROR = 3
+    """Says nothing about the subject."""
+
+
+def rank(attempts: Attempts) -> Rank:
+    """Return how much the result of a run speaks against the subject, or against the campaign."""
+    last = attempts[-1]
+    if last.error:
+        return Rank.ERROR
+    if last.is_regression or last.is_missed or last.is_against_subject:
+        return Rank.UNEXPECTED
+    return Rank.UNKNOWN if last.verdict is answers.Verdict.UNKNOWN else Rank.EXPECTED
+
+
+def read_results(
+    content: bytes, planned: Planned, reports: pathlib.Path | None = None
+) -> tuple[dict[int, Attempts], list[str]]:
+    """Return the results in a results.jsonl, by the numbers of their runs, and its problems.
+
+    None for `reports`: run directories confirm none.
+    `reports` is the folder of reports that the shard is in: it was perhaps copied from another
+    machine. A line that is no whole result of a planned run is left out with a problem; a run that
+    has not ended is left out without.
+    """
+    made: dict[int, Attempts] = defaultdict(list)
+    problems: list[str] = []
+    doubted: set[int] = set()
+    for at, line in enumerate(content.splitlines(keepends=True), start=1):
+        try:
+            result, problem = _result(line, planned), ""
+        except errors.HistoryError as error:
+            problems.append(f"{results.FILE}:{at}: {error}")
+            continue
+        if reports is not None and not result.error:
+            result, problem = _confirmed(result, planned[result.number], reports)
+        made[result.number].append(result)
+        if problem:
+            doubted.add(result.number)
+            problems.append(f"{results.FILE}:{at}: {problem}")
+    for number, attempts in made.items():
+        if [result.attempt for result in attempts] != list(range(len(attempts))):
+            doubted.add(number)
+            problems.append(f"{planned[number].id}: expected each of its attempts once, in order")
+            attempts[:] = [min(attempts, key=lambda result: rank([result]))]
+    whole = {
+        number: attempts
+        for number, attempts in made.items()
+        if not attempts[-1].is_tried_again
+        and not (number in doubted and rank(attempts) is Rank.EXPECTED)
+    }
+    return whole, problems
+
+
+def _result(line: bytes, planned: Planned) -> results.RunResult:
+    """Return the result of a line; raise HistoryError if it is no whole one of a planned run."""
+    result = files.decoded(line, results.RunResult)
+    run = planned.get(result.number)
+    was_made = not (result.missing or result.cut) and bool(result.error) == (result.verdict is None)
+    if (
+        run is None
+        or not (line.endswith(b"\n") and was_made and result.attempt < run.purpose.attempts)
+        or (*result.kind, result.shows_otherwise) != (*run.kind, run.shows_otherwise)
+    ):
+        raise errors.HistoryError(
+            "expected a whole result of a run of this plan, got number "
+            f"{result.number} ({result.scenario!r:.60})"
+        )
+    return result
+
+
+def _confirmed(
+    result: results.RunResult, run: campaign_plan.PlannedRun, reports: pathlib.Path
+) -> tuple[results.RunResult, str]:
+    """Return the result that counts of one attempt, and what is wrong; empty: nothing."""
+    if not result.directory:
+        return result, "it names no run directory"
+    place = campaign_folders.directory_in(reports, result)
+    result = msgspec.structs.replace(result, directory=str(place))
+    try:
+        folder = run_folders.read(place)
+    except errors.RunDirectoryError as error:
+        return result, str(error)
+    plan, verdict = folder.plan, folder.verdict
+    if plan is None or verdict is None:
+        return result, f"{place}: {folder.problem}"
+    seed = seeds.Seeds(run.seed).derive(result.attempt) if result.attempt else run.seed
+    made = (plan.scenario, plan.seed, plan.defects, plan.remedies, plan.release)
+    is_of_run = made == (run.title, seed, run.defects, run.remedies, run.release)
+    if not is_of_run or run.tested not in ("", subject_names.of_plan(plan)):
+        return result, f"{place}: it is the directory of another run"
+    said = verdict.of_result
+    differing = [name for name, value in said.items() if getattr(result, name) != value]
+    if not differing:
+        return result, ""
+    problem = f"{place}: verdict.json says {verdict.verdict} ({verdict.reason:.200}), and "
+    problem += f"{results.FILE} says {result.verdict} ({', '.join(differing)} differ)"
+    if verdict.verdict is answers.Verdict.INVALID and not run.purpose.is_sought:
+        result = msgspec.structs.replace(result, **said, reason=problem)
+    return result, problem

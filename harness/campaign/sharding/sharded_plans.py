@@ -1,25 +1,25 @@
-"""The plan of a campaign over machines, as one file: every run, its settings and its shard.
+"""The plan of a campaign over machines, as one file: every run, its scenario and its shard.
 
 The same options and seed write the same bytes. A machine needs this file and the
 installed package, nothing else: the file has the texts of the scenarios.
 """
 
+import contextlib
 import hashlib
-import heapq
 import pathlib
-from collections.abc import Sequence
-from typing import Any, NoReturn
+import tomllib
+from typing import Any
 
 import msgspec
+import tomli_w
 
-from harness import errors, regular_files, writing
+from harness import errors, writing
 from harness.campaign import campaign_plan
-from harness.extensions import discovery, entry_points
-from harness.history import files, plans
+from harness.history import directories, files
 from harness.run import run_plan
-from harness.scenario import loading
+from harness.scenario import imported_pools, loading
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _SHORT = 12
 """Digits of a digest in the names of folders."""
 _UNKNOWN = "unknown"
@@ -29,12 +29,34 @@ _UNKNOWN = "unknown"
 class PlannedScenario(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario of the plan."""
 
+    number: int
     given: str
     """Path or name on the command line of `plan`; runs name their scenario by it."""
     text: str
-    settings: dict[str, Any]
+    """It names no file but one beside its own, which has `pool_objects`."""
     pool_objects: bytes = b""
     """The objects of `pools.from` as `imported_pools.Imported` has them; empty without."""
+
+    @property
+    def file(self) -> str:
+        return f"{self.number}-{pathlib.PurePath(self.given).stem}.toml"
+
+    def here(self, folder: pathlib.Path) -> str:
+        """Return its name on this machine; it is written to `folder` if there is no such one."""
+        with contextlib.suppress(errors.UsageError):
+            if loading.load(self.given).text == self.text:
+                return self.given
+        path = folder / self.file
+        with writing.explained(path):
+            folder.mkdir(exist_ok=True)
+        writing.replace(path, self.text.encode())
+        if self.pool_objects:
+            imported_pools.save(self.pool_objects, _beside(path))
+        return str(path)
+
+
+def _beside(path: pathlib.Path) -> pathlib.Path:
+    return path.with_suffix(f".{directories.POOL_OBJECTS}")
 
 
 class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +66,6 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     """`sha256:<hex>` of this document with an empty digest."""
     shards: int
-    plugins: list[plans.UsedPlugin]
     scenarios: list[PlannedScenario]
     campaign: campaign_plan.CampaignPlan
     """The whole campaign, without a time and a folder of reports."""
@@ -57,59 +78,49 @@ class ShardedPlan(msgspec.Struct, frozen=True, kw_only=True):
     def short_digest(self) -> str:
         return self.digest.partition(":")[2][:_SHORT]
 
-    def runs_of(self, shard: int | None) -> list[campaign_plan.PlannedRun]:
-        """Return the runs of a shard; None: all runs."""
-        return [run for run in self.runs if shard is None or run.shard == shard]
-
-
-class _Head(msgspec.Struct):
-    schema: int
+    def runs_of(self, shard: int) -> list[campaign_plan.PlannedRun]:
+        """Return the runs of a shard; 0: all runs."""
+        return [run for run in self.runs if shard in (0, run.shard)]
 
 
 def make(campaign: campaign_plan.CampaignPlan, *, shards: int) -> ShardedPlan:
-    """Return a campaign's plan with a shard for each run; raise UsageError for too many."""
+    """Return a campaign's plan with a shard for each run; raise UsageError for too many.
+
+    The longest runs are dealt first, so that all shards take about the same time.
+    """
     if shards > len(campaign.runs):
         raise errors.UsageError(
             f"expected --shards to be at most {len(campaign.runs)}, the number of runs, got {shards}: "
             "use fewer shards, or raise --repeat"
         )
-    numbers = assigned([run.estimate_s for run in campaign.runs], shards)
-    runs = [
-        msgspec.structs.replace(run, shard=shard)
-        for run, shard in zip(campaign.runs, numbers, strict=True)
-    ]
+    longest_first = sorted(campaign.runs, key=lambda run: -run.estimate_s)
+    dealt = {run.number: 1 + at % shards for at, run in enumerate(longest_first)}
+    runs = [msgspec.structs.replace(run, shard=dealt[run.number]) for run in campaign.runs]
+    names = dict.fromkeys(run.scenario for run in runs)
     made = ShardedPlan(
         shards=shards,
-        plugins=installed_plugins(),
-        scenarios=[_scenario(name) for name in dict.fromkeys(run.scenario for run in runs)],
+        scenarios=[_scenario(name, number) for number, name in enumerate(names, start=1)],
         campaign=msgspec.structs.replace(campaign, reports="", started="", runs=runs),
     )
     return msgspec.structs.replace(made, digest=_digest(msgspec.json.encode(made)))
 
 
-def assigned(seconds: Sequence[float], shards: int) -> list[int]:
-    """Return the number of the shard of each run, from 1, by the seconds that it takes.
-
-    The longest runs go first, each to the shard with the least work so far; of equal ones the
-    first, so that runs of equal weight are dealt in turn.
-    """
-    work = [(0.0, shard) for shard in range(1, shards + 1)]
-    numbers = [0] * len(seconds)
-    for index in sorted(range(len(seconds)), key=lambda index: (-seconds[index], index)):
-        spent, shard = work[0]
-        numbers[index] = shard
-        heapq.heapreplace(work, (spent + seconds[index], shard))
-    return numbers
-
-
-def _scenario(name: str) -> PlannedScenario:
+def _scenario(name: str, number: int) -> PlannedScenario:
     loaded = loading.load(name)
-    return PlannedScenario(
+    objects, traffic = loaded.pool_objects, loaded.scenario.traffic.model_dump(mode="json")
+    made = PlannedScenario(
+        number=number,
         given=name,
         text=loaded.text,
-        settings=loaded.scenario.model_dump(mode="json"),
-        pool_objects=loaded.pool_objects.compressed if loaded.pool_objects else b"",
+        pool_objects=objects.compressed if objects else b"",
     )
+    document = tomllib.loads(loaded.text)
+    if traffic.get("sets"):
+        document["traffic"]["sets"] = traffic["sets"]
+    if objects:
+        document["pools"]["from"] = [_beside(pathlib.Path(made.file)).name]
+    is_changed = bool(objects or traffic.get("sets"))
+    return msgspec.structs.replace(made, text=tomli_w.dumps(document)) if is_changed else made
 
 
 def _digest(content: bytes) -> str:
@@ -124,37 +135,23 @@ def encode(plan: ShardedPlan) -> bytes:
 
 
 def write(path: pathlib.Path, plan: ShardedPlan) -> None:
-    """Write the file; raise StorageError or UnwritableError if that fails."""
     writing.replace(path, encode(plan))
 
 
 def read(path: pathlib.Path) -> ShardedPlan:
     """Read the file of a plan; raise UsageError if it is not whole, or of another schema."""
     try:
-        content = regular_files.content(path)
-        schema = msgspec.json.decode(content, type=_Head).schema
-        if schema == SCHEMA_VERSION:
-            plan = msgspec.json.decode(content, type=ShardedPlan)
-            if _digest(content) == plan.digest:
-                return plan
-        problem = "its digest is another" if schema == SCHEMA_VERSION else f"its schema is {schema}"
-    except (OSError, *files.DECODING) as error:
-        problem = str(getattr(error, "strerror", "") or error)
+        content = files.read_small(path)
+        plan = files.decoded(content, ShardedPlan, schemas=[SCHEMA_VERSION])
+        if _digest(content) == plan.digest:
+            return plan
+        problem = "its digest is another"
+    except errors.HistoryError as error:
+        problem = str(error)
     raise errors.UsageError(
         f"expected a whole plan as this version of `flake-hunt shards plan` writes it, got {path} "
         f"({problem}): copy it again, or write another one"
     )
-
-
-def installed_plugins() -> list[plans.UsedPlugin]:
-    """Return all plug-ins of this machine, by kind and name."""
-    return [
-        plans.UsedPlugin(
-            kind=plugin.kind, name=plugin.name, package=plugin.package, version=plugin.version
-        )
-        for kind in entry_points.KINDS
-        for plugin in discovery.found(kind)
-    ]
 
 
 def require_same_version(plan: ShardedPlan, where: object) -> None:
@@ -163,25 +160,8 @@ def require_same_version(plan: ShardedPlan, where: object) -> None:
     for name in ("flake-hunt", "commit"):
         both = {here[name], planned.get(name, "")}
         if len(both) > 1 and not any(text.startswith(_UNKNOWN) for text in both):
-            _refuse(where, f"{name} {here[name]} instead of {planned.get(name, '')!r:.60}")
-
-
-def require_same_machine(plan: ShardedPlan, where: object) -> None:
-    """Raise UsageError if another version wrote the plan, or plug-ins differ."""
-    require_same_version(plan, where)
-    here, planned = installed_plugins(), plan.plugins
-    lacking = [f"no {_named(plugin)}" for plugin in planned if plugin not in here]
-    added = [f"also {_named(plugin)}" for plugin in here if plugin not in planned]
-    if texts := ", ".join(lacking + added):
-        _refuse(where, texts)
-
-
-def _named(plugin: plans.UsedPlugin) -> str:
-    return f"{plugin.name} ({plugin.kind}) of {plugin.package} {plugin.version}"
-
-
-def _refuse(where: object, differing: str) -> NoReturn:
-    raise errors.UsageError(
-        f"{where}: expected a plan of what is installed on this machine, which has {differing}: "
-        "install what the plan was made with, or write the plan again"
-    )
+            raise errors.UsageError(
+                f"{where}: expected a plan of what is installed on this machine, which has {name} "
+                f"{here[name]} instead of {planned.get(name, '')!r:.60}: install what the plan was "
+                "made with, or write the plan again"
+            )

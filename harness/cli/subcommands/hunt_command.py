@@ -142,9 +142,9 @@ def hunt(
     20: inconclusive (for example, a control was not caught).
 
     With --minutes, the first round makes every run, and the next ones all but the controls again.
-    When the time ends, the first run of a kind may take as long again, if that is likely to be
-    enough for all kinds. If some kind has no run even then, the outcome is 20, unless it is 10, and
-    says how many minutes will do. A run that is cut counts only if it found what it looks for.
+    When the time ends, the first run of a kind may take as long again. If some kind has no run even
+    then, the outcome is 20, unless it is 10, and says how many minutes will do. A run that is cut
+    counts only if it found what it looks for.
 
     With --plan and --shard, one shard of a campaign over many machines runs; see `shards
     plan --help`.

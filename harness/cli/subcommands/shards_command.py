@@ -143,15 +143,15 @@ def merge(
         outputs.chosen(output) as out,
         contextlib.nullcontext() if folder else indexing.refreshed(reports),
     ):
-        merged = merging.write(given, target)
-        for line in _missing(merged.merge):
+        campaign, document = merging.write(given, target)
+        for line in _missing(document):
             out.note(line)
-        for item in merged.merge.doubled:
+        for item in document.doubled:
             kept = f"the one in {item.folder} is kept in {merging.MERGE}"
             out.note(f"doubled: {item.run}: the result in {item.counted} counts, {kept}")
-        tables.show(merged.campaign, target, out)
-        campaigning.annotate(merged.campaign, summary)
-    return merged.campaign.exit_code
+        tables.show(campaign, target, out)
+        campaigning.annotate(campaign, summary)
+    return campaign.exit_code
 
 
 def _missing(merge: "merging.MergeDocument") -> list[str]:

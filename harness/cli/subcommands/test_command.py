@@ -101,8 +101,8 @@ def test(
     options: ProgramOptions,
     *,
     minutes: float | None = options.of(
-        "Time budget (default: 10, with --quick 2, else none). On a slow machine twice the time is used if that is enough for "
-        "one run of each kind.",
+        "Time budget (default: 10, with --quick 2, else none). On a slow machine the first run of each kind may take as "
+        "long again.",
         callback=choosing.require_number,
     ),
     bisect: bool | None = options.of(

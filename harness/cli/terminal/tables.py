@@ -107,7 +107,7 @@ def show(
 
 def _problems(problems: list[str]) -> list[str]:
     left = len(problems) - PROBLEMS_MAX
-    more = [f"and {left} more, which merge.json has"] if left > 0 else []
+    more = [f"and {left} more, which results.json has"] if left > 0 else []
     return [*problems[:PROBLEMS_MAX], *more]
 
 

@@ -97,7 +97,6 @@ class KnownDefect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed() -> list[KnownDefect]:
-    """Return all known defects, part by part and sorted by name."""
     scenarios = _scenarios()
     parts = {name: known_defects.actor(name) for name in known_defects.names()}
     order = (*known_defects.PARTS, "driver")

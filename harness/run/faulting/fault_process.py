@@ -10,6 +10,7 @@ import pathlib
 import random
 import sys
 import threading
+from collections.abc import Callable
 from typing import Annotated, Any, TextIO
 
 import msgspec
@@ -85,7 +86,7 @@ def inject(order: Order, is_over: threading.Event, output: TextIO) -> None:
 def _target(order: Order, is_over: threading.Event, output: TextIO) -> FaultTarget:
     return FaultTarget(
         kubeconfig=pathlib.Path(order.kubeconfig),
-        request=_Requests(pathlib.Path(order.kubeconfig)),
+        request=_caller(pathlib.Path(order.kubeconfig)),
         namespace=order.namespace,
         random=random.Random(order.seed),
         parameters=order.parameters,
@@ -94,19 +95,13 @@ def _target(order: Order, is_over: threading.Event, output: TextIO) -> FaultTarg
     )
 
 
-class _Requests:
-    """Calls the API server."""
+def _caller(kubeconfig: pathlib.Path) -> Callable[..., dict[str, Any]]:
+    """Return a function that calls the API server, which is connected by the first call."""
+    connect = functools.cache(transports.connect)
 
-    def __init__(self, kubeconfig: pathlib.Path) -> None:
-        self._kubeconfig = kubeconfig
-
-    @functools.cached_property
-    def _transport(self) -> transports.Transport:
-        return transports.connect(self._kubeconfig, user_agent="flake-hunt-plugin")
-
-    def __call__(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+    def request(method: str, path: str, body: object = None) -> dict[str, Any]:
         content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        response = self._transport.send(
+        response = connect(kubeconfig, user_agent="flake-hunt-plugin").send(
             transports.Request(
                 method=method,
                 path=path,
@@ -118,6 +113,8 @@ class _Requests:
             raise apis.to_error(response.status, response.body)
         answer: dict[str, Any] = msgspec.json.decode(response.body)
         return answer
+
+    return request
 
 
 def _apply(output: TextIO, told: dict[str, object]) -> None:

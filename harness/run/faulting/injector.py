@@ -1,15 +1,25 @@
 """Switches the faults of a run on and off, and heals them all in the end.
 
-Each fault has a thread, which waits for its start, injects it, and ends when it is healed. One more
-thread reads what the carrier has applied.
+Clients that faults of traffic are about are led through a carrier: the embedded API server, or the
+proxy. Each fault has a thread, which waits for its start, injects it, and ends when it is healed.
+One more thread reads what the carrier has applied.
 """
 
+import dataclasses
 import functools
+import pathlib
 from collections.abc import Callable, Mapping
 
-from harness import clocks, concurrency
+import msgspec
+
+from harness import clocks, concurrency, writing
+from harness.client import kubeconfig_files, transports
+from harness.cluster import cluster_records
+from harness.faults import injection
 from harness.history import plans
+from harness.model import naming
 from harness.run.faulting import (
+    carriers,
     client_faults,
     injecting,
     node_faults,
@@ -27,6 +37,8 @@ HEAL_TIMEOUT_S = 60.0
 """Time limit for a fault to end and be healed, in seconds; a process may take long to start."""
 LASTING_TIMEOUT_S = 5.0
 """Time limit for delayed calls and events to go on after everything was healed, in seconds."""
+PROXY = "fault-proxy"
+"""Process name of the proxy, and the subcommand that runs it."""
 
 
 class Injector:
@@ -40,7 +52,8 @@ class Injector:
             client_faults.plugin_of(fault)
         self._ending = injecting.Ending()
         self._load_begun_ns = 0
-        self._subject_ready = concurrency.Event("faults-subject-ready")
+        self.subject_ready = concurrency.Event("faults-subject-ready")
+        """To be set by the run; faults of processes wait for it."""
         self._reading_over = concurrency.Event("faults-reading-over")
         self._reading: concurrency.Thread | None = None
         self._threads: list[concurrency.Thread] = []
@@ -68,9 +81,6 @@ class Injector:
         ]
         why = "the first faults to be switched on"
         clocks.wait_until(self._first_are_on, timeout_s=ON_TIMEOUT_S, why=why)
-
-    def subject_is_ready(self) -> None:
-        self._subject_ready.set()
 
     def active(self) -> list[str]:
         return self._journal.active()
@@ -133,7 +143,7 @@ class Injector:
         if left_s > 0 and self._ending.over.wait(left_s):
             return False
         waits = fault.kind in ACTS and fault.kind not in _WITHOUT_SUBJECT
-        return not waits or self._wait_until(self._subject_ready.is_set)
+        return not waits or self._wait_until(self.subject_ready.is_set)
 
     def _wait_until(self, condition: Callable[[], bool]) -> bool:
         while not condition():
@@ -172,7 +182,6 @@ def _begins_with_load(fault: plans.PlannedFault) -> bool:
 
 
 def _traffic(it: injecting.Injection) -> None:
-    """Switch a rule of the carrier on, until it is used up or has to end."""
     name, count = it.fault.name, it.fault.rule.get("count")
     it.undo.callback(it.stage.carried.switch_off, name)
     it.stage.carried.switch_on(it.fault.rule)
@@ -199,3 +208,66 @@ _WITHOUT_SUBJECT = ("touch-objects", script_specs.JOURNAL)
 
 def act_of(fault: plans.PlannedFault) -> injecting.Act:
     return _traffic if fault.rule else ACTS.get(fault.kind, client_faults.act)
+
+
+# ------------------------------------------------------------------------------ the carrier
+
+
+def led(stage: injecting.Stage) -> injecting.Stage:
+    """Lead the faulty clients through the carrier, if there is one; return the stage with it.
+
+    Called before the clients start. Raises HarnessError if the carrier does not start or answer,
+    OSError if a file cannot be written.
+    """
+    if not stage.plan.carrier:
+        return stage
+    through = _server if stage.plan.carrier == "server" else _proxy
+    kinds = {fault.name: fault.kind for fault in stage.plan.faults}
+    session = carriers.CarrierSession(through(stage), stage.journal, kinds=kinds)
+    return dataclasses.replace(stage, session=session)
+
+
+def _clients(plan: plans.Plan) -> list[str]:
+    of_traffic = [item for item in plan.faults if item.rule or item.kind == script_specs.JOURNAL]
+    return list(dict.fromkeys(client for fault in of_traffic for client in fault.clients))
+
+
+def _server(stage: injecting.Stage) -> carriers.AdminCarrier:
+    plain, user = stage.cluster.kubeconfig.resolve(), stage.cluster.user_kubeconfig.resolve()
+    foreign = stage.processes.foreign_clients()
+    stage.processes.lead_through(
+        {
+            client: kubeconfig_files.write_for_client(
+                user if naming.first_incarnation(client) in foreign else plain, client=client
+            )
+            for client in _clients(stage.plan)
+        }
+    )
+    return carriers.AdminCarrier(transports.connect(plain))
+
+
+def _proxy(stage: injecting.Stage) -> carriers.AdminCarrier:
+    """The kubeconfigs that it writes are beside the cluster's, and go when it ends."""
+    own = stage.cluster.kubeconfig.resolve()
+    proxied = {client: _proxied(own, client) for client in _clients(stage.plan)}
+    admin, settings = _proxied(own, "admin"), stage.directory.logs / f"{PROXY}-settings.json"
+    document = {  # see `fault_proxy.settings`
+        "clients": [
+            {"name": client, "kubeconfig": str(own), "proxied_kubeconfig": str(path)}
+            for client, path in proxied.items()
+        ],
+        "admin": {"kubeconfig": str(admin)},
+        "notes_versions": any(
+            fault.rule.get("action", {}).get("type") == injection.Stale.__struct_config__.tag
+            for fault in stage.plan.faults
+        ),
+    }
+    writing.replace(settings, msgspec.json.encode(document))
+    stage.supervisor.start_part(PROXY, PROXY, settings.resolve())
+    stage.supervisor.wait_ready(PROXY)
+    stage.processes.lead_through(proxied)
+    return carriers.AdminCarrier(transports.connect(admin))
+
+
+def _proxied(kubeconfig: pathlib.Path, client: str) -> pathlib.Path:
+    return kubeconfig.with_name(f"{cluster_records.PROXY_KUBECONFIG}{client}")

@@ -73,7 +73,6 @@ class ProcessFault:
         """For the Lease that names the leader; None: there is none."""
 
     def repeat(self, act: Callable[[str], None]) -> None:
-        """Act on the process that lives, as often as the scenario says."""
         self._it.repeat(self.name, lambda: act(self._living()))
 
     def _living(self) -> str:
@@ -132,7 +131,6 @@ class ProcessFault:
 
 
 def end(it: injecting.Injection) -> None:
-    """End a process, by SIGKILL or SIGTERM, and start it again."""
     on, is_kill = ProcessFault(it), it.fault.kind == "kill-process"
 
     def act(process: str) -> None:
@@ -144,7 +142,6 @@ def end(it: injecting.Injection) -> None:
 
 
 def pause(it: injecting.Injection) -> None:
-    """Let a process stand still for a while."""
     on, seconds = ProcessFault(it), it.parameters["seconds"]
 
     def act(process: str) -> None:

@@ -5,7 +5,6 @@ Parsed and checked when the run is planned; `driver_processes` starts it.
 
 import dataclasses
 import importlib.util
-import pathlib
 
 from harness import errors, placeholders
 from harness.cluster.local import binaries
@@ -25,7 +24,7 @@ PLACEHOLDERS = (
     "cdi_dir",
     "state_dir",
 )
-_COMMAND, _FOLDER = "command=", "socket:"
+_COMMAND = "command="
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +36,6 @@ class ChosenDriver:
     """The program `flake-hunt part driver`, which the run starts."""
     command: tuple[str, ...] = ()
     """Another program that the run starts; empty: none."""
-    registry: str = ""
-    """Folder in which drivers register that others have started; empty: the run's own."""
-    cdi: str = ""
-    """Folder of their CDI files; empty: the default one."""
 
     def uses(self, placeholder: str) -> bool:
         return any(placeholder in placeholders.names(word, of=_OF) for word in self.command)
@@ -61,20 +56,17 @@ def of(subject: subject_specs.SubjectSpec) -> ChosenDriver:
     if text.startswith(_COMMAND):
         words = placeholders.command(text.removeprefix(_COMMAND), PLACEHOLDERS, of=_OF)
         return ChosenDriver(command=tuple(words))
-    if text.startswith(_FOLDER):
-        registry, _, cdi = text.removeprefix(_FOLDER).partition(",")
-        return ChosenDriver(registry=registry, cdi=cdi)
     return ChosenDriver(is_in_process=text == "in-process", is_ours=text == "socket")
 
 
 def of_run(scenario: specs.Scenario) -> list[Place]:
-    """Return what each process serves that the run starts for the driver; empty: it starts none.
+    """Return what each process of the driver serves; empty: it has no process of its own.
 
     Without {node} in its command a program serves all nodes, without {driver} all names. Our own
     has another process for a node that is rebooted.
     """
     chosen, pools = of(scenario.subject), scenario.pools
-    if not chosen.is_ours and not chosen.command:
+    if chosen.is_in_process:
         return []
     nodes = tuple(naming.node(index, prefix=pools.node_prefix) for index in range(pools.nodes))
     by_node = [(node,) for node in nodes] if chosen.uses("node") else [nodes]
@@ -96,9 +88,3 @@ def require_usable(chosen: ChosenDriver) -> None:
         raise errors.MissingExtraError("grpcio", "driver")
     if chosen.command:
         binaries.program(chosen.command[0])
-    folder = pathlib.Path(chosen.registry.partition("{")[0] or ".")
-    if chosen.registry and not folder.is_dir():
-        raise errors.UsageError(
-            f"expected a folder in which drivers register for subject.driver, got "
-            f"{chosen.registry!r}: start the drivers first, or name another folder"
-        )

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from harness import clocks
+from harness.campaign import campaign_documents
 from harness.campaign.sharding import merging
 from tests.e2e import running
 from tests.support import schemas
@@ -33,22 +34,24 @@ def test_a_shard_that_was_killed_is_unknown_by_name_and_healed(tmp_path: pathlib
         command.require_alone()
     (before,) = results(tmp_path)
     kept = before.read_bytes()
-    merged = merge(tmp_path)
-    assert merged.campaign.exit_code == 20
-    assert [item.run for item in merged.merge.missing] == ["small[correct-1]"]
-    reason = merged.merge.missing[0].reason
+    campaign, document = merge(tmp_path)
+    assert campaign.exit_code == 20
+    assert [item.run for item in document.missing] == ["small[correct-1]"]
+    reason = document.missing[0].reason
     assert reason.startswith("shard 1 of 1 has no result of this run: it was interrupted")
     code, output = running.run(tmp_path, *shard)
     assert code == 0, output
     assert "shard 1 of 1 (--shard): 2 runs, 1 of them made before" in output
     assert results(tmp_path) == [before]
     assert before.read_bytes().startswith(kept)
-    assert merge(tmp_path).campaign.exit_code == 0
+    assert merge(tmp_path)[0].exit_code == 0
     for name, file in {"campaign": "results.json", "merge": "merge.json"}.items():
         schemas.obeying(name, (tmp_path / "merged" / file).read_bytes())
 
 
-def merge(folder: pathlib.Path) -> merging.MergedCampaign:
+def merge(
+    folder: pathlib.Path,
+) -> tuple[campaign_documents.CampaignDocument, merging.MergeDocument]:
     given = merging.read([str(folder / "reports")])
     return merging.write(given, folder / "merged")
 

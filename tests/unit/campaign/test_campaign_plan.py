@@ -94,18 +94,7 @@ def test_controls_have_our_claim_controller_unless_one_works_already(
     assert campaign_plan.controls(scenario, theirs, found) == both[:1]
 
 
-@pytest.mark.parametrize(("defects", "otherwise"), cases.read(__file__, "otherwise"))
-def test_defects_of_other_parts_show_in_other_ways(defects: list[str], otherwise: bool) -> None:
-    run = campaign_plan.PlannedRun(scenario="s", title="s", defects=defects, repetition=0, seed=1)
-    assert run.shows_otherwise is otherwise
-
-
-@pytest.mark.parametrize(
-    ("hazard", "otherwise"),
-    [("H1", False), ("H20", True), ("two uncoordinated schedulers", False), ("", False)],
-)
-def test_a_hazard_without_double_allocations_shows_in_other_ways(
-    hazard: str, otherwise: bool
-) -> None:
-    run = campaign_plan.PlannedRun(scenario="s", title="s", hypothesis=hazard, repetition=0, seed=1)
+@pytest.mark.parametrize(("keys", "otherwise"), cases.read(__file__, "otherwise"))
+def test_some_defects_and_hazards_show_in_other_ways(keys: dict[str, Any], otherwise: bool) -> None:
+    run = campaign_plan.PlannedRun(scenario="s", title="s", repetition=0, seed=1, **keys)
     assert run.shows_otherwise is otherwise

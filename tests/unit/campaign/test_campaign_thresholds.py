@@ -57,55 +57,42 @@ def document(
 def test_a_run_that_only_missed_a_threshold_fails_and_violates_nothing() -> None:
     missed = run(1, INVALID, thresholds=[MISSED], reason=MISSED)
     assert missed.is_against_subject
-    assert not missed.is_violated
-    assert not missed.is_found
-    assert junit_files.failure([missed]) == f"INVALID: {MISSED}"
+    assert (missed.is_violated, missed.is_found) == (False, False)
     assert junit_files.inconclusive([missed]) == ""
     made = document([missed, run(2)])
-    assert (made.verdict, made.exit_code) == ("INVALID", 10)
     assert made.summary == (
         "the correct subject: no double allocation in 2 runs (95 %: under 78 % of runs); "
         "thresholds not met in 1 of 2 runs"
     )
     assert [(row.invalid, row.conclusive) for row in made.rows] == [(0, 2)]
-
-
-def test_a_violation_beside_it_is_found() -> None:
     both = run(1, INVALID, thresholds=[MISSED], double_allocations=1)
-    assert both.is_violated
-    assert both.is_found
+    assert (both.is_violated, both.is_found) == (True, True)
     assert results.rate([both, run(2)]).failed == 1
 
 
-@pytest.mark.parametrize("purpose", [Purpose.CONTROL, Purpose.HAZARD])
-@pytest.mark.parametrize("shows_otherwise", [False, True])
-def test_no_control_and_no_hazard_is_found_by_a_threshold(
-    purpose: Purpose, shows_otherwise: bool
+@pytest.mark.parametrize(
+    ("purpose", "verdict", "failure"),
+    [
+        (Purpose.SUBJECT, "INVALID", f"INVALID: {MISSED}"),
+        (Purpose.REMEDY, "INVALID", f"INVALID: {MISSED}"),
+        (Purpose.CONTROL, "UNKNOWN", "control not caught"),
+        (Purpose.HAZARD, "UNKNOWN", "hazard not shown"),
+        (Purpose.ASKED, "INVALID", "INVALID: a threshold that was not met, which H1"),
+    ],
+)
+@pytest.mark.parametrize("otherwise", [False, True])
+def test_nothing_is_found_or_explained_by_a_threshold(
+    purpose: Purpose, verdict: str, failure: str, otherwise: bool
 ) -> None:
-    said: dict[str, Any] = {"purpose": purpose, "shows_otherwise": shows_otherwise}
+    said: dict[str, Any] = {"purpose": purpose, "shows_otherwise": otherwise, "reason": MISSED}
+    said |= {"hypothesis": "H1"} if purpose.is_of_hazard else {}
     missed = run(1, INVALID, thresholds=[MISSED], **said)
-    assert missed.is_missed
-    assert junit_files.failure([missed]).startswith(purpose.missed)
+    assert junit_files.failure([missed]).startswith(failure)
     made = document([missed], purpose=purpose)
-    assert (made.verdict, made.rows[0].caught) == ("UNKNOWN", 0)
-    found = run(1, INVALID, thresholds=[MISSED], double_allocations=1, others=1, **said)
-    assert document([found], purpose=purpose).verdict == "VALID"
-
-
-def test_a_hazard_that_is_asked_is_not_shown_by_a_threshold_and_does_not_explain_it() -> None:
-    missed = run(1, INVALID, thresholds=[MISSED], purpose=Purpose.ASKED, hypothesis="H1")
-    assert not missed.is_found
-    assert missed.is_regression
-    made = document([missed], purpose=Purpose.ASKED)
-    assert (made.verdict, made.rows[0].caught) == ("INVALID", 0)
-    assert junit_files.failure([missed]).startswith(
-        "INVALID: a threshold that was not met, which H1"
-    )
-
-
-def test_a_remedied_run_can_fail_by_a_threshold() -> None:
-    missed = run(1, INVALID, thresholds=[MISSED], purpose=Purpose.REMEDY)
-    assert document([missed], purpose=Purpose.REMEDY).exit_code == 10
+    assert (made.verdict, made.rows[0].caught) == (verdict, 0)
+    if purpose.must_fail:
+        found = run(1, INVALID, thresholds=[MISSED], double_allocations=1, others=1, **said)
+        assert document([found], purpose=purpose).verdict == "VALID"
 
 
 # ----------------------------------------------------------------- thresholds of the whole campaign
@@ -179,7 +166,7 @@ def test_controls_and_shards_judge_none() -> None:
     made, asked = measured(10), f"campaign:{P99}<=1"
     as_control = [msgspec.structs.replace(made[0], purpose=Purpose.CONTROL)]
     assert document(as_control, asked, purpose=Purpose.CONTROL).thresholds == []
-    part = msgspec.structs.replace(plan(asked, runs=1), is_part=True)
+    part = msgspec.structs.replace(plan(asked, runs=1), shard=1)
     assert campaign_documents.thresholds_judged(part, results.rows(made)) == []
 
 

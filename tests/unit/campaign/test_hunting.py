@@ -12,16 +12,7 @@ from tests.support import shards
 pytestmark = pytest.mark.slow
 
 PLAN = shards.campaign(subjects=4, controls=3)
-OUTCOMES = {
-    1: [shards.result(PLAN.runs[0])],
-    2: [shards.violated(PLAN.runs[1])],
-    3: [shards.result(PLAN.runs[2], verdict=shards.UNKNOWN)],
-    4: [shards.result(PLAN.runs[3], verdict=None, error="no engine")],
-    5: [shards.result(PLAN.runs[4])],
-    6: [*shards.missed(PLAN.runs[5], 1), shards.result(PLAN.runs[5], attempt=1)],
-    7: shards.missed(PLAN.runs[6]),
-}
-"""Number of a run -> the results of its attempts."""
+OUTCOMES = shards.outcomes(PLAN)
 
 
 def test_each_attempt_is_made_once(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

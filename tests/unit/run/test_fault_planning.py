@@ -192,14 +192,13 @@ def test_every_kind_but_those_that_need_more_than_chance_can_be_drawn() -> None:
     }
 
 
-def test_every_kind_is_drawn_in_some_runs() -> None:
+def test_every_kind_is_drawn_in_some_runs_as_the_seed_decides() -> None:
     found = {fault.kind for seed in range(60) for fault in drawn(seed)}
     assert found == set(fault_planning.DRAWN)
-
-
-def test_the_seed_decides() -> None:
     assert drawn(3) == drawn(3)
     assert drawn(3) != drawn(4)
+    for required in (True, False):
+        assert {fault.required for fault in drawn(1, required=required)} == {required}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -220,11 +219,6 @@ def test_nothing_is_drawn_that_the_run_does_not_allow() -> None:
     assert found
     assert "restart-api-server" not in {fault.kind for fault in found}
     assert {client for fault in found for client in fault.clients} == {"kubelet"}
-
-
-@pytest.mark.parametrize("required", [True, False])
-def test_drawn_faults_are_required_as_their_nemesis_is(required: bool) -> None:
-    assert {fault.required for fault in drawn(1, required=required)} == {required}
 
 
 def test_kinds_of_which_the_run_allows_none() -> None:

@@ -7,7 +7,7 @@ import platform
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import psutil
@@ -56,7 +56,32 @@ def build_go(folder: pathlib.Path, tool: str, *options: str) -> pathlib.Path:
     return program
 
 
-class Traced:
+class Commanded:
+    """A run's end of the socket of a tracer."""
+
+    session: tracer_session.TracerSession
+
+    def watch(self, name: str, place: str, **keys: Any) -> None:
+        """Look at a place from now on."""
+        self.session.tell(messages.Watch(name=name, place=place, **{"holds": True, **keys}))
+        self.told(name, "watched")
+
+    def release(self, name: str) -> None:
+        self.session.tell(messages.Release(name=name))
+
+    def told(self, name: str, *kinds: str) -> messages.Happened:
+        """Wait until one of these things has happened to a watch or a try."""
+        clocks.wait_until(
+            lambda: self.session.find(name, *kinds) is not None,
+            timeout_s=LIMIT_S,
+            why=f"{kinds} of {name}",
+        )
+        found = self.session.find(name, *kinds)
+        assert found is not None
+        return found
+
+
+class Traced(Commanded):
     """A program, the tracer that has started it, and the run's end of its socket."""
 
     def __init__(self, socket: pathlib.Path, argv: list[str], environment: Mapping[str, str]):
@@ -82,25 +107,6 @@ class Traced:
         assert self.tracer.stdin is not None
         self.tracer.stdin.write(text)
         self.tracer.stdin.flush()
-
-    def watch(self, name: str, place: str, **keys: Any) -> None:
-        """Look at a place from now on."""
-        self.session.tell(messages.Watch(name=name, place=place, **{"holds": True, **keys}))
-        self.told(name, "watched")
-
-    def release(self, name: str) -> None:
-        self.session.tell(messages.Release(name=name))
-
-    def told(self, name: str, *kinds: str) -> messages.Happened:
-        """Wait until one of these things has happened to a watch or a try."""
-        clocks.wait_until(
-            lambda: self.session.find(name, *kinds) is not None,
-            timeout_s=LIMIT_S,
-            why=f"{kinds} of {name}",
-        )
-        found = self.session.find(name, *kinds)
-        assert found is not None
-        return found
 
     def kinds(self, name: str) -> list[str]:
         self.session.read()
@@ -140,22 +146,6 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-class Start:
-    """Starts programs by the tracer; they are killed at the end of the test."""
-
-    def __init__(self, folder: pathlib.Path) -> None:
-        self._folder, self._started = folder, contextlib.ExitStack()
-
-    def __call__(self, program: pathlib.Path, *arguments: object, **environment: str) -> Traced:
-        argv = [str(program), *map(str, arguments)]
-        traced = Traced(self._folder / "program.threads", argv, environment)
-        self._started.callback(_kill, traced)
-        return traced
-
-    def close(self) -> None:
-        self._started.close()
-
-
 def _kill(traced: Traced) -> None:
     traced.session.close()
     if traced.tracer.poll() is None:
@@ -163,9 +153,21 @@ def _kill(traced: Traced) -> None:
     traced.tracer.communicate()
 
 
+Start = Callable[..., Traced]
+"""Starts a program, with arguments and variables, by the tracer."""
+
+
 @contextlib.contextmanager
 def starting(folder: pathlib.Path) -> Iterator[Start]:
-    with contextlib.closing(Start(folder)) as start:
+    """Provide what starts programs; they are killed in the end."""
+    with contextlib.ExitStack() as started:
+
+        def start(program: pathlib.Path, *arguments: object, **environment: str) -> Traced:
+            argv = [str(program), *map(str, arguments)]
+            traced = Traced(folder / "program.threads", argv, environment)
+            started.callback(_kill, traced)
+            return traced
+
         yield start
 
 

@@ -3,33 +3,21 @@
 import pathlib
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from harness import clocks, errors
+from harness import errors
 from harness.threads import messages, step_holding, tracer_session
+from tests.unit.threads import programs
 
 
-class Stage:
+class Stage(programs.Commanded):
     """A holder, the run that commands it, and threads that go through its steps."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.holder = step_holding.StepHolder(path)
         self.session = tracer_session.TracerSession(path)
         self.passed: list[str] = []
-
-    def watch(self, name: str, place: str, **keys: Any) -> None:
-        self.session.tell(messages.Watch(name=name, place=place, **{"holds": True, **keys}))
-        self.told(name, "watched")
-
-    def told(self, name: str, *kinds: str) -> messages.Happened:
-        clocks.wait_until(
-            lambda: self.session.find(name, *kinds), timeout_s=10, why=f"{kinds} of {name}"
-        )
-        found = self.session.find(name, *kinds)
-        assert found is not None
-        return found
 
     def go(self, *steps: str) -> threading.Thread:
         """Let a thread go through steps."""
@@ -59,7 +47,7 @@ def test_a_thread_is_held_until_it_is_released(stage: Stage) -> None:
     assert held.place == "step gather.cloned"
     assert "pass_all" in held.stack
     assert set(stage.passed) == {"begin", "a", "b"}
-    stage.session.tell(messages.Release(name="held"))
+    stage.release("held")
     first.join(10)
     assert stage.passed[-2:] == ["gather.cloned", "end"]
     stage.told("held", "released")

@@ -34,7 +34,6 @@ _CHANGES: Mapping[str, tuple[str, str]] = {
 
 
 def play(it: injecting.Injection) -> None:
-    """Play the script of a run; its own API calls and steps are journaled."""
     player = ScriptPlayer(it)
     it.undo.callback(player.heal)
     player.begin()

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from harness import errors
-from harness.campaign.sharding import merging, shard_folders
-from harness.history import campaign_folders
-from harness.history.purposes import Purpose
+from harness.campaign.sharding import merging
+from harness.history import campaign_folders, results
 from tests.support import shards
 
 PLAN = shards.plan(subjects=5, controls=3, shards=3)
@@ -25,135 +24,95 @@ def own(tmp_path: pathlib.Path) -> list[pathlib.Path]:
     return [pathlib.Path(path) for path in shards.every_folder(tmp_path, PLAN)]
 
 
-def merged(given: list[pathlib.Path], target: pathlib.Path) -> merging.MergedCampaign:
+def merged(given: list[pathlib.Path], target: pathlib.Path) -> Any:
     return merging.write(merging.read([str(path) for path in given]), target)
 
 
 def lines(path: pathlib.Path) -> list[dict[str, Any]]:
-    return [*map(json.loads, (path / campaign_folders.RESULTS).read_text().splitlines())]
+    return [*map(json.loads, (path / results.FILE).read_text().splitlines())]
 
 
 def written(path: pathlib.Path, found: list[dict[str, Any]]) -> None:
-    text = "".join(f"{json.dumps(line)}\n" for line in found)
-    (path / campaign_folders.RESULTS).write_text(text)
+    (path / results.FILE).write_text("".join(f"{json.dumps(line)}\n" for line in found))
 
 
-def subject(path: pathlib.Path) -> int:
-    """The place of the first line that is about the tested subject."""
-    return next(n for n, line in enumerate(lines(path)) if line["purpose"] == "subject")
+def first(own: list[pathlib.Path], purpose: str = "subject") -> tuple[pathlib.Path, Any, Any]:
+    """Return the first shard with a line about a purpose, its lines, and that one."""
+    found = ((path, lines(path)) for path in own)
+    return next((p, many, one) for p, many in found for one in many if one["purpose"] == purpose)
 
 
-def control(path: pathlib.Path) -> int:
-    return next(n for n, line in enumerate(lines(path)) if line["purpose"] == "control")
-
-
-def edited(where: Callable[[pathlib.Path], int] = subject, **changes: Any) -> Forgery:
+def edited(purpose: str = "subject", **changes: Any) -> Forgery:
     def forge(own: list[pathlib.Path]) -> None:
-        path = next(path for path in own if any(map(_is_of(where), lines(path))))
-        found = lines(path)
-        found[where(path)] |= changes
+        path, found, line = first(own, purpose)
+        line |= changes
         written(path, found)
 
     return forge
 
 
-def _is_of(where: Callable[[pathlib.Path], int]) -> Callable[[dict[str, Any]], bool]:
-    return lambda line: line["purpose"] == where.__name__
-
-
-def added(text: str, **changes: Any) -> Forgery:
+def added(text: str = "", **changes: Any) -> Forgery:
     """Add a line: the text, or else the first line with changed keys."""
 
     def forge(own: list[pathlib.Path]) -> None:
-        with (own[0] / campaign_folders.RESULTS).open("a") as file:
-            file.write(text or json.dumps(lines(own[0])[subject(own[0])] | changes) + "\n")
+        path, _, line = first(own)
+        with (path / results.FILE).open("a") as file:
+            file.write(text or json.dumps(line | changes) + "\n")
 
     return forge
 
 
-def rewritten(find: Callable[[list[pathlib.Path]], pathlib.Path], **changes: Any) -> Forgery:
+def rewritten(name: str, content: bytes | None = None, **changes: Any) -> Forgery:
+    """Give a file of the first shard, or of its first run, other bytes or keys."""
+
     def forge(own: list[pathlib.Path]) -> None:
-        path = find(own)
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        path, _, line = first(own)
+        file = (path if (path / name).exists() else pathlib.Path(line["directory"])) / name
+        if content is None:
+            file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+        else:
+            file.write_bytes(content)
 
     return forge
-
-
-def of_run(own: list[pathlib.Path], name: str) -> pathlib.Path:
-    return pathlib.Path(lines(own[0])[subject(own[0])]["directory"], name)
-
-
-def of_verdict(**changes: Any) -> Forgery:
-    return rewritten(lambda own: of_run(own, "verdict.json"), **changes)
-
-
-def of_plan(**changes: Any) -> Forgery:
-    return rewritten(lambda own: of_run(own, "plan.json"), **changes)
-
-
-def of_record(**changes: Any) -> Forgery:
-    return rewritten(lambda own: own[0] / shard_folders.RECORD, **changes)
-
-
-def of_bytes(content: bytes) -> Forgery:
-    return lambda own: (own[0] / shard_folders.RECORD).write_bytes(content)
-
-
-def figures(**counts: int) -> dict[str, int]:
-    return {"claims": 1, "double_allocations": 0, "stuck": 0, "violations": 0} | counts
 
 
 def without_runs(own: list[pathlib.Path]) -> None:
     shutil.rmtree(own[0].parents[1] / shards.SCENARIO)
 
 
-def without_verdicts(own: list[pathlib.Path]) -> None:
-    for path in own[0].parents[1].glob("*/*/verdict.json"):
-        path.unlink()
-
-
 def another_run(own: list[pathlib.Path]) -> None:
-    """Both lines name the directory of one run."""
-    first, *others = lines(own[0])
-    written(own[0], [first, *(line | {"directory": first["directory"]} for line in others)])
+    """All lines name the directory of one run."""
+    path, found, line = first(own)
+    written(path, [item | {"directory": line["directory"]} for item in found])
 
 
 def swapped(own: list[pathlib.Path]) -> None:
-    first, second = lines(own[0]), lines(own[1])
-    written(own[0], second)
-    written(own[1], first)
-
-
-def moved(own: list[pathlib.Path]) -> None:
-    """A line is in another shard's folder too, where it says INVALID."""
-    line = lines(own[0])[subject(own[0])] | {"verdict": "INVALID", "double_allocations": 1}
-    written(own[1], [*lines(own[1]), line])
+    one, other = lines(own[0]), lines(own[1])
+    written(own[0], other)
+    written(own[1], one)
 
 
 def reversed_attempts(own: list[pathlib.Path]) -> None:
     """The subject was INVALID, and then VALID at another attempt."""
-    found = lines(own[0])
-    line = found.pop(subject(own[0]))
+    path, found, line = first(own)
     bad = line | {"verdict": "INVALID", "double_allocations": 1}
-    written(own[0], [*found, bad, line | {"attempt": 1}])
+    written(path, [item for item in found if item is not line] + [bad, line | {"attempt": 1}])
 
 
 def another_attempt(own: list[pathlib.Path]) -> None:
-    path = own[-1] if any(line["purpose"] == "control" for line in lines(own[-1])) else own[0]
-    written(path, [*lines(path), lines(path)[control(path)] | {"attempt": 2}])
+    path, found, line = first(own, "control")
+    written(path, [*found, line | {"attempt": 2}])
 
 
 def fifo(own: list[pathlib.Path]) -> None:
-    path = own[0] / campaign_folders.RESULTS
-    path.unlink()
-    os.mkfifo(path)
+    (own[0] / results.FILE).unlink()
+    os.mkfifo(own[0] / results.FILE)
 
 
-def a_copy_without_record(own: list[pathlib.Path]) -> None:
-    """A second copy of a shard lost its shard.json, and says INVALID."""
+def a_copy_without_its_part(own: list[pathlib.Path]) -> None:
     copy = own[0].parent / "copy"
     shutil.copytree(own[0], copy)
-    (copy / shard_folders.RECORD).unlink()
+    (copy / campaign_folders.PLAN).unlink()
     own.append(copy)
 
 
@@ -162,18 +121,17 @@ def an_empty_folder(own: list[pathlib.Path]) -> None:
     own.append(own[0].parents[2] / "empty")
 
 
+VERDICT, PART = "verdict.json", campaign_folders.PLAN
+BAD = {"claims": 1, "double_allocations": 0, "stuck": 0, "violations": 1}
 FORGERIES: dict[str, Forgery] = {
     "a garbled line": added("{]\n"),
     "a line without its end": added('{"number": 1, "verdict": "INVALID"}'),
-    "bytes that are no text": lambda own: (own[0] / campaign_folders.RESULTS).write_bytes(b"\xff\n"),
-    "another subject, INVALID": added("", subject="mine", verdict="INVALID"),
-    "another scenario": added("", scenario="mine"),
-    "another number": added("", number=99),
-    "a line in another shard's folder": moved,
+    "bytes that are no text": rewritten(results.FILE, b"\xff\n"),
+    "another subject, INVALID": added(subject="mine", verdict="INVALID"),
+    "another number": added(number=99),
     "lines of two shards exchanged": swapped,
     "no verdict": edited(verdict=None),
     "a verdict that there is not": edited(verdict="FINE"),
-    "VALID with double allocations": edited(double_allocations=7),
     "an error with a verdict": edited(error="no engine"),
     "a note that it is missing": edited(missing=True),
     "a note that it was cut": edited(cut=True),
@@ -183,49 +141,38 @@ FORGERIES: dict[str, Forgery] = {
     "no run directory named": edited(directory=""),
     "a run directory that is not there": edited(directory="/nothing/pod-churn/gone"),
     "a directory's name with a zero": edited(directory="/a\0b/c"),
-    "a control without evidence": edited(control, directory=""),
-    "a control that shows otherwise": edited(control, shows_otherwise=True, others=1),
-    "a control caught by another count": edited(control, double_allocations=0, consumed_twice=1),
+    "a control without evidence": edited("control", directory=""),
+    "a control caught by another count": edited("control", double_allocations=0, consumed_twice=1),
     "no run directories at all": without_runs,
-    "run directories without a verdict": without_verdicts,
     "one run directory for two runs": another_run,
-    "verdict.json is INVALID": of_verdict(verdict="INVALID", figures=figures(violations=1)),
-    "verdict.json is UNKNOWN": of_verdict(verdict="UNKNOWN"),
-    "verdict.json is VALID with violations": of_verdict(figures=figures(violations=1)),
-    "verdict.json of another run": of_verdict(run_id="other"),
-    "verdict.json of another plan": of_verdict(evidence={"plan.json": "sha256:0"}),
-    "verdict.json of another schema": of_verdict(schema=99),
-    "verdict.json without figures": of_verdict(figures=None),
-    "plan.json of another seed": of_plan(seed=1),
-    "plan.json with a defect": of_plan(defects=["gather-not-atomic"]),
-    "plan.json of another scenario": of_plan(scenario="other"),
-    "plan.json with other bytes": of_plan(run_id="run-1-0-VALID "),
+    "verdict.json is INVALID": rewritten(VERDICT, verdict="INVALID", figures=BAD),
+    "verdict.json is UNKNOWN": rewritten(VERDICT, verdict="UNKNOWN"),
+    "verdict.json is VALID with violations": rewritten(VERDICT, figures=BAD),
+    "verdict.json of another run": rewritten(VERDICT, run_id="other"),
+    "plan.json of another seed": rewritten("plan.json", seed=1),
+    "plan.json with a defect": rewritten("plan.json", defects=["gather-not-atomic"]),
+    "plan.json of another scenario": rewritten("plan.json", scenario="other"),
     "attempts in another order": reversed_attempts,
     "an attempt without those before": another_attempt,
     "a FIFO for results": fifo,
-    "shard 0": of_record(shard=0),
-    "a shard beyond the last": of_record(shard=4),
-    "a number of shards that is not the plan's": of_record(shards=9),
-    "a shard of another version": of_record(versions={"flake-hunt": "9.9"}),
-    "a shard whose time is a path": of_record(started="../../x"),
-    "a shard of another plan": of_record(plan="sha256:0"),
-    "text for a shard": of_record(shard="1"),
-    "a copy without its record": a_copy_without_record,
+    "no results": lambda own: (own[0] / results.FILE).unlink(),
+    "a shard beyond the last": rewritten(PART, shard=4),
+    "another number of shards": rewritten(PART, shards=9),
+    "a shard of another version": rewritten(PART, versions={"flake-hunt": "9.9"}),
+    "a shard of another plan": rewritten(PART, plan_digest="sha256:0"),
+    "text for a shard": rewritten(PART, shard="1"),
+    "a list for its part": rewritten(PART, b"[]"),
+    "no text for its part": rewritten(PART, b"\xff"),
+    "a copy without its part": a_copy_without_its_part,
     "an empty folder": an_empty_folder,
-    "no results": lambda own: (own[0] / campaign_folders.RESULTS).unlink(),
-    **{
-        f"{content!r} for a record": of_bytes(content)
-        for content in (b"", b"{", b'{"schema": 1}', b"[]", b"\xff")
-    },
-}  # fmt: skip
+}
 
 
 def test_shards_as_they_were_made_are_valid(
     own: list[pathlib.Path], tmp_path: pathlib.Path
 ) -> None:
-    made = merged(own, tmp_path / "merged")
-    assert (made.campaign.verdict, made.campaign.exit_code) == ("VALID", 0)
-    assert made.campaign.problems == []
+    campaign, _ = merged(own, tmp_path / "merged")
+    assert (campaign.verdict, campaign.exit_code, campaign.problems) == ("VALID", 0, [])
     assert len({line["subject"] for path in own for line in lines(path)}) == 2
 
 
@@ -235,48 +182,38 @@ def test_no_forged_shard_is_valid(
 ) -> None:
     FORGERIES[name](own)
     with contextlib.suppress(errors.HarnessError):  # refused in one sentence
-        made = merged(own, tmp_path / "merged")
-        require_not_valid(made)
-
-
-def require_not_valid(made: merging.MergedCampaign) -> None:
-    assert made.campaign.verdict in ("UNKNOWN", "INVALID")
-    assert made.campaign.exit_code in (10, 20)
-    told = [*made.campaign.problems, *(item.reason for item in made.merge.missing)]
-    assert told or made.campaign.rows == [], "what was noticed is named"
-    junit = pathlib.Path(made.campaign.directory, "junit.xml").read_text()
-    assert "<error" in junit or "<failure" in junit or made.campaign.rows == []
+        campaign, merge = merged(own, tmp_path / "merged")
+        assert (campaign.verdict, campaign.exit_code) in {("UNKNOWN", 20), ("INVALID", 10)}
+        assert [*campaign.problems, *merge.missing], "what was noticed is named"
+        junit = pathlib.Path(campaign.directory, "junit.xml").read_text()
+        assert "<error" in junit or "<failure" in junit
 
 
 def test_the_worse_of_a_line_and_its_verdict_counts(
     own: list[pathlib.Path], tmp_path: pathlib.Path
 ) -> None:
     FORGERIES["verdict.json is INVALID"](own)
-    made = merged(own, tmp_path / "a")
-    assert made.campaign.exit_code == 10
-    assert "verdict.json says INVALID" in made.campaign.problems[0]
+    campaign, _ = merged(own, tmp_path / "a")
+    assert campaign.exit_code == 10
+    assert "verdict.json says INVALID" in campaign.problems[0]
     FORGERIES["a garbled line"](own)
-    assert merged(own, tmp_path / "b").campaign.exit_code == 10, "a problem hides no violation"
+    assert merged(own, tmp_path / "b")[0].exit_code == 10, "a problem hides no violation"
 
 
 def test_a_damaged_line_is_not_forgotten_by_another_start(tmp_path: pathlib.Path) -> None:
     """The line may have said INVALID; only one that was not written whole is made again."""
     path = shards.folder(tmp_path, PLAN, 1)
-    before = (path / campaign_folders.RESULTS).read_bytes()
-    results = path / campaign_folders.RESULTS
-    results.write_bytes(before + b'{"number": 1, "verdict": "INVALID",\n')
+    file = path / results.FILE
+    before = file.read_bytes()
+    file.write_bytes(before + b'{"number": 1, "verdict": "INVALID",\n')
     with pytest.raises(errors.UsageError, match=r"expected results of this shard.*jsonl:\d"):
         shards.folder(tmp_path, PLAN, 1)
-    results.write_bytes(before + b'{"number": 1')
+    file.write_bytes(before + b'{"number": 1')
     assert shards.folder(tmp_path, PLAN, 1) == path
 
 
 def test_only_controls_that_are_all_caught_are_valid(tmp_path: pathlib.Path) -> None:
     """Another run caught the same control; the problem of this one counts all the same."""
-    plan = shards.plan(subjects=2, controls=2, shards=1)
-    path = shards.folder(tmp_path / "r", plan, 1)
-    found = lines(path)
-    caught = [n for n, line in enumerate(found) if line["purpose"] == Purpose.CONTROL]
-    found[caught[0]]["directory"] = ""
-    written(path, found)
-    assert merged([path], tmp_path / "merged").campaign.exit_code == 20
+    path = shards.folder(tmp_path / "r", shards.plan(subjects=2, controls=2, shards=1), 1)
+    edited("control", directory="")([path])
+    assert merged([path], tmp_path / "merged")[0].exit_code == 20

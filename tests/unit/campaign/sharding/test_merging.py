@@ -1,6 +1,5 @@
 """Shards are merged: each planned run counts once, and nothing is missing without a name."""
 
-import json
 import pathlib
 import shutil
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 
 from harness import errors
 from harness.campaign import campaign_documents
-from harness.campaign.sharding import merging, shard_folders, shard_results, sharded_plans
+from harness.campaign.sharding import merging, shard_folders, sharded_plans
 from harness.history import campaign_folders, results
 from harness.history.purposes import Purpose
 from harness.run import run_plan
@@ -23,18 +22,15 @@ SUBJECT = PLAN.runs[0]
 Merged = tuple[list[results.RunResult], merging.MergeDocument]
 
 
-def shard(
-    number: int | None, content: bytes | None = None, *, folder: str = ""
-) -> merging.ReadShard:
+def shard(number: int, content: bytes | None = None, *, folder: str = "") -> merging.ReadShard:
+    """A shard, or all (0), with these results, or those that its runs should have."""
     runs = PLAN.runs_of(number)
     if content is None:
         content = results.encode(shards.result(run) for run in runs)
-    record = shard_folders.ShardRecord(
-        plan=PLAN.digest, shard=number, shards=3, started="", versions={}, jobs=1
-    )
-    whole, problems = shard_results.read(content, {run.number: run for run in runs})
+    campaign = msgspec.structs.replace(PLAN.campaign, shard=number, shards=3)
+    whole, problems = shard_folders.read_results(content, {run.number: run for run in runs})
     return merging.ReadShard(
-        folder=folder or f"s{number}", record=record, whole=whole, problems=problems
+        folder=folder or f"s{number}", campaign=campaign, whole=whole, problems=problems
     )
 
 
@@ -56,7 +52,7 @@ def test_all_shards_are_one_campaign() -> None:
     made = merged(shard(3), shard(1), shard(2))
     assert made[0] == [shards.result(run) for run in PLAN.runs], "in the order of the plan"
     assert (made[1].missing, made[1].doubled, made[1].missing_shards, code(made)) == ([], [], [], 0)
-    assert merged(shard(None))[0] == made[0], "a campaign of the whole plan is one, too"
+    assert merged(shard(0))[0] == made[0], "a campaign of the whole plan is one, too"
 
 
 @pytest.mark.parametrize("lost", [1, 3])
@@ -74,7 +70,7 @@ def test_a_missing_shard_is_unknown_by_name(lost: int) -> None:
 def test_any_cut_of_all_results_leaves_unknown_or_everything() -> None:
     whole = results.encode(shards.result(run) for run in PLAN.runs)
     for end in range(0, len(whole), 7):
-        made = merged(shard(None, whole[:end]))
+        made = merged(shard(0, whole[:end]))
         assert code(made) == 20
         assert made[1].missing
     content = results.encode(shards.result(run) for run in PLAN.runs_of(2))
@@ -89,11 +85,11 @@ def test_a_control_whose_attempts_are_not_all_there_is_unknown() -> None:
     """Two attempts missed it, and the third one was due; or a later attempt caught it."""
     others = [shards.result(run) for run in PLAN.runs if run != CONTROL]
     for attempts in (shards.missed(CONTROL, 2), shards.missed(CONTROL, 3)[1:]):
-        made = merged(shard(None, results.encode([*others, *attempts])))
+        made = merged(shard(0, results.encode([*others, *attempts])))
         assert [item.number for item in made[1].missing] == [CONTROL.number]
         assert code(made) == 20
     late = [*shards.missed(CONTROL, 1), shards.result(CONTROL, attempt=1)]
-    made = merged(shard(None, results.encode([*others, *late])))
+    made = merged(shard(0, results.encode([*others, *late])))
     assert code(made) == 0
     assert [result.attempt for result in made[0] if result.number == CONTROL.number] == [0, 1]
 
@@ -108,7 +104,7 @@ OUTCOMES = {
 
 def doubled(run: Any, first: Any, second: Any) -> Merged:
     others = [shards.result(item) for item in PLAN.runs if item != run]
-    one = shard(None, results.encode([*others, *first]), folder="one")
+    one = shard(0, results.encode([*others, *first]), folder="one")
     return merged(one, shard(run.shard, results.encode(second), folder="two"))
 
 
@@ -138,7 +134,7 @@ def test_of_a_doubled_control_a_miss_counts() -> None:
 
 def test_of_a_run_that_one_folder_has_twice_the_worse_result_counts_and_it_is_a_problem() -> None:
     found = [shards.result(run) for run in PLAN.runs]
-    made = shard(None, results.encode([*found, shards.violated(SUBJECT)]))
+    made = shard(0, results.encode([*found, shards.violated(SUBJECT)]))
     assert code(merged(made)) == 10
     [problem] = made.problems
     assert problem == f"{SUBJECT.id}: expected each of its attempts once, in order"
@@ -147,54 +143,50 @@ def test_of_a_run_that_one_folder_has_twice_the_worse_result_counts_and_it_is_a_
 # ------------------------------------------------------------------------------------ folders
 
 
-def merge(given: list[str], target: pathlib.Path) -> tuple[int, merging.MergedCampaign]:
-    made = merging.write(merging.read(given), target)
+def merge(given: list[str], target: pathlib.Path) -> tuple[int, Any, Any]:
+    campaign, document = merging.write(merging.read(given), target)
     schemas.obeying("campaign", (target / "results.json").read_bytes())
     schemas.obeying("merge", (target / "merge.json").read_bytes())
-    return made.campaign.exit_code, made
+    return campaign.exit_code, campaign, document
 
 
-def found(made: merging.MergedCampaign) -> list[results.RunResult]:
-    return [run for row in made.campaign.rows for run in row.runs]
+def found(campaign: campaign_documents.CampaignDocument) -> list[results.RunResult]:
+    return [run for row in campaign.rows for run in row.runs]
 
 
 def test_folders_of_shards_of_reports_and_of_all_reports_are_the_same(
     tmp_path: pathlib.Path,
 ) -> None:
     own = shards.every_folder(tmp_path, PLAN)
-    together = tmp_path / "together"
     for number in range(1, 4):
-        shards.folder(together, PLAN, number)
+        shards.folder(tmp_path / "together", PLAN, number)
     reports = [str(pathlib.Path(path).parents[1]) for path in own]
-    made = [
-        merge(given, tmp_path / f"m{number}")
-        for number, given in enumerate((own, reports, [str(together)], [*own, *reports]))
-    ]
-    assert {exit_code for exit_code, _ in made} == {0}
-    first, *others = (
-        [msgspec.structs.replace(result, directory="") for result in found(one)] for _, one in made
-    )
-    assert others == [first] * len(others)
-    assert [one.merge.doubled for _, one in made] == [[]] * 4, "a folder named twice is one"
+    together = [str(tmp_path / "together")]
+    results_of = []
+    for number, given in enumerate((own, reports, together, [*own, *reports])):
+        exit_code, campaign, document = merge(given, tmp_path / f"m{number}")
+        assert (exit_code, document.doubled) == (0, []), "a folder named twice is one"
+        results_of.append([msgspec.structs.replace(one, directory="") for one in found(campaign)])
+    assert results_of == results_of[:1] * 4
 
 
 def test_a_copy_of_a_shard_is_doubled_and_named(tmp_path: pathlib.Path) -> None:
     own = shards.every_folder(tmp_path, PLAN)
     copy = tmp_path / "copy"
     shutil.copytree(own[0], copy)
-    exit_code, made = merge([*own, str(copy)], tmp_path / "merged")
+    exit_code, _, document = merge([*own, str(copy)], tmp_path / "merged")
     assert exit_code == 0
-    assert {(item.counted, item.folder) for item in made.merge.doubled} == {(own[0], str(copy))}
-    assert len(made.merge.doubled) == len(PLAN.runs_of(1))
+    assert {(item.counted, item.folder) for item in document.doubled} == {(own[0], str(copy))}
+    assert len(document.doubled) == len(PLAN.runs_of(1))
 
 
 def test_a_damaged_copy_of_the_plan_is_named_and_unknown(tmp_path: pathlib.Path) -> None:
     own = shards.every_folder(tmp_path, PLAN)
     plans = [pathlib.Path(path, shard_folders.PLAN) for path in own]
     plans[0].write_bytes(plans[0].read_bytes()[:100])
-    exit_code, made = merge(own, tmp_path / "merged")
-    assert (exit_code, made.merge.missing_shards) == (20, [1])
-    assert made.campaign.problems[0].startswith(f"{own[0]}: expected a whole")
+    exit_code, campaign, document = merge(own, tmp_path / "merged")
+    assert (exit_code, document.missing_shards) == (20, [1])
+    assert campaign.problems[0].startswith(f"{own[0]}: expected a whole")
     for plan in plans:
         plan.write_bytes(b"{")
     with pytest.raises(errors.UsageError, match=r"expected a whole plan .*sharded-plan\.json"):
@@ -254,20 +246,12 @@ def test_run_directories_are_found_where_the_reports_were_copied_to(tmp_path: pa
     there = f"/machine/reports/pod-churn/{pathlib.Path(here).name}"
     gone = shards.violated(second, directory="/machine/reports/pod-churn/gone")
     path = shards.folder(tmp_path / "r1", PLAN, 1, [shards.result(first, directory=there), gone])
-    exit_code, made = merge([str(path)], tmp_path / "merged" / "campaigns" / "one")
-    places = {result.number: result.directory for result in found(made) if result.directory}
+    exit_code, campaign, _ = merge([str(path)], tmp_path / "merged" / "campaigns" / "one")
+    places = {result.number: result.directory for result in found(campaign) if result.directory}
     assert places == {first.number: here, second.number: str(tmp_path / "r1/pod-churn/gone")}
     assert exit_code == 10, "what was found is not lost with its folder"
-    [problem] = made.campaign.problems
+    [problem] = campaign.problems
     assert "expected a run directory, but" in problem
-
-
-def test_the_number_of_jobs_is_that_of_all_machines(tmp_path: pathlib.Path) -> None:
-    own = shards.every_folder(tmp_path, PLAN)
-    assert merge(own, tmp_path / "same")[1].campaign.jobs == 1
-    record = pathlib.Path(own[1], shard_folders.RECORD)
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"jobs": 4}))
-    assert merge(own, tmp_path / "other")[1].campaign.jobs == 0
 
 
 @pytest.mark.parametrize(("least", "exit_code"), [(15, 0), (16, 10)])
@@ -277,25 +261,22 @@ def test_a_threshold_is_judged_over_the_runs_of_all_shards(
     """The runs of the subject have 1 to 5 claims; no shard has all of them."""
     plan = shards.plan(shards=3, thresholds=[f"campaign:claims>={least}"])
     own = shards.every_folder(tmp_path, plan)
-    code, made = merge(own, tmp_path / "merged")
-    assert (code, [item.measured for item in made.campaign.thresholds]) == (exit_code, [15.0])
+    code, campaign, _ = merge(own, tmp_path / "merged")
+    assert (code, [item.measured for item in campaign.thresholds]) == (exit_code, [15.0])
     text = (tmp_path / "merged" / "junit.xml").read_text()
     assert f'name="threshold campaign:claims&gt;={least}"' in text
-    with shard_folders.opened(
-        plan, shards.chosen(1, plan), reports=tmp_path / "r1", jobs=1
-    ) as folder:
-        assert shard_folders.campaign(plan, folder).is_part
+    assert shards.started(plan, 1, tmp_path / "r1")[1].is_part
 
 
 def test_a_threshold_needs_all_shards_and_what_their_verdicts_say(tmp_path: pathlib.Path) -> None:
     plan = shards.plan(shards=3, thresholds=["campaign:claims>=1"])
     own = shards.every_folder(tmp_path, plan)
-    exit_code, made = merge(own[:2], tmp_path / "merged")
-    [item] = made.campaign.thresholds
+    exit_code, campaign, _ = merge(own[:2], tmp_path / "merged")
+    [item] = campaign.thresholds
     assert (exit_code, item.verdict, item.measured) == (20, "UNKNOWN", None)
     assert item.reason.endswith("of 5 runs cannot say it")
     path = pathlib.Path(own[0], campaign_folders.RESULTS)
     path.write_bytes(path.read_bytes().replace(b'"figures":{"claims":', b'"figures":{"claims":1'))
-    exit_code, made = merge(own, tmp_path / "forged")
+    exit_code, campaign, _ = merge(own, tmp_path / "forged")
     assert exit_code == 20
-    assert "(figures differ)" in made.campaign.problems[0]
+    assert "(figures differ)" in campaign.problems[0]

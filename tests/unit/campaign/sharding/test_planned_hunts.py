@@ -61,11 +61,10 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Attempts:
 
 
 def make(
-    plan: sharded_plans.ShardedPlan, number: int | None, reports: pathlib.Path
+    plan: sharded_plans.ShardedPlan, number: int, reports: pathlib.Path
 ) -> campaign_documents.CampaignDocument:
-    chosen = shards.chosen(number, plan)
     quiet = outputs.Output(is_quiet=True)
-    return campaigning.make_shard(plan, chosen, jobs=0, reports=reports, out=quiet)
+    return campaigning.make_shard(plan, number, "", jobs=0, reports=reports, out=quiet)
 
 
 def content(folder: pathlib.Path | str) -> dict[str, bytes]:
@@ -75,7 +74,7 @@ def content(folder: pathlib.Path | str) -> dict[str, bytes]:
 
 def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: Attempts) -> None:
     plan = shards.plan(subjects=8, controls=2, shards=5)
-    whole = make(plan, None, tmp_path / "whole")
+    whole = make(plan, 0, tmp_path / "whole")
     made = sorted(attempts.made)
     attempts.made.clear()
     codes = {make(plan, n, tmp_path / f"r{n}").exit_code for n in range(1, 6)}
@@ -83,8 +82,8 @@ def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: A
     assert sorted(attempts.made) == made, "each attempt once"
     target = tmp_path / "merged" / "campaigns" / "all"
     given = merging.read([str(tmp_path / f"r{n}") for n in range(5, 0, -1)])
-    merged = merging.write(given, target)
-    assert merged.campaign.exit_code == 0
+    campaign, _ = merging.write(given, target)
+    assert campaign.exit_code == 0
     assert content(target) == content(whole.directory)
     assert campaign_plan.read(target / "campaign.json").runs
     for name, document in {"campaign": "results.json", "merge": "merge.json"}.items():
@@ -95,38 +94,27 @@ def test_shards_are_the_same_campaign_as_one(tmp_path: pathlib.Path, attempts: A
     assert all((target / link).parent.is_dir() for link in links)
 
 
-def test_a_shard_that_was_interrupted_continues(tmp_path: pathlib.Path, attempts: Attempts) -> None:
+def test_a_shard_that_was_interrupted_continues_and_then_has_ended(
+    tmp_path: pathlib.Path, attempts: Attempts
+) -> None:
     plan = shards.plan(subjects=5, controls=1, shards=1)
     attempts.died_at = 3
     with pytest.raises(errors.InterruptionError):
         make(plan, 1, tmp_path)
     assert [number for number, _ in attempts.made] == [1, 2]
     (folder,) = (tmp_path / "campaigns").iterdir()
-    before = merging.write(merging.read([str(folder)]), tmp_path / "before")
-    assert before.campaign.exit_code == 20
-    assert [item.number for item in before.merge.missing] == [3, 4, 5, 6]
+    campaign, merge = merging.write(merging.read([str(folder)]), tmp_path / "merged")
+    assert campaign.exit_code == 20
+    assert [item.number for item in merge.missing] == [3, 4, 5, 6]
     attempts.died_at = None
-    attempts.made.clear()
-    assert make(plan, 1, tmp_path).exit_code == 0
-    assert sorted({number for number, _ in attempts.made}) == [3, 4, 5, 6]
-    assert list((tmp_path / "campaigns").iterdir()) == [folder]
-    after = merging.write(merging.read([str(folder)]), tmp_path / "before")
-    assert (after.campaign.exit_code, after.merge.missing) == (0, [])
-
-
-def test_a_shard_that_has_ended_is_not_made_again(
-    tmp_path: pathlib.Path, attempts: Attempts
-) -> None:
-    plan = shards.plan(subjects=2, controls=1, shards=1)
-    first = make(plan, 1, tmp_path)
-    before = content(first.directory)
-    attempts.made.clear()
-    again = make(plan, 1, tmp_path)
-    assert (attempts.made, again.directory, again.exit_code) == ([], first.directory, 0)
-    after = content(again.directory)
-    assert campaign_plan.read(pathlib.Path(again.directory, "campaign.json")).done == [1, 2, 3]
-    del before["campaign.json"], after["campaign.json"]
-    assert after == before
+    for left in ({3, 4, 5, 6}, set()):
+        attempts.made.clear()
+        again = make(plan, 1, tmp_path)
+        assert (again.exit_code, {number for number, _ in attempts.made}) == (0, left)
+        assert list((tmp_path / "campaigns").iterdir()) == [folder]
+    assert campaign_plan.read(folder / "campaign.json").done == [1, 2, 3, 4, 5, 6]
+    campaign, merge = merging.write(merging.read([str(folder)]), tmp_path / "merged")
+    assert (campaign.exit_code, merge.missing) == (0, [])
 
 
 def test_what_could_not_be_executed_is_made_again(
@@ -134,8 +122,7 @@ def test_what_could_not_be_executed_is_made_again(
 ) -> None:
     plan = shards.plan(subjects=3, controls=0, shards=1)
     attempts.failed = {2}
-    first = make(plan, 1, tmp_path)
-    assert first.exit_code == campaign_documents.HARNESS_ERROR
+    assert make(plan, 1, tmp_path).exit_code == campaign_documents.HARNESS_ERROR
     attempts.failed.clear()
     attempts.made.clear()
     assert make(plan, 1, tmp_path).exit_code == 0
@@ -147,8 +134,7 @@ def test_a_result_without_its_evidence_is_made_again(
     tmp_path: pathlib.Path, attempts: Attempts, damage: str
 ) -> None:
     plan = shards.plan(subjects=3, controls=0, shards=1)
-    folder = pathlib.Path(make(plan, 1, tmp_path).directory)
-    file = folder / campaign_folders.RESULTS
+    file = pathlib.Path(make(plan, 1, tmp_path).directory) / campaign_folders.RESULTS
     if damage == "verdict":
         (tmp_path / shards.SCENARIO / "run-3-0-VALID" / "verdict.json").unlink()
     else:
@@ -166,15 +152,14 @@ def test_what_speaks_against_the_subject_is_kept_without_its_evidence(
     plan = shards.plan(subjects=2, controls=0, shards=1)
     bad = shards.result(plan.runs[0], verdict=verdict, directory="/gone")
     shards.folder(tmp_path, plan, 1, [bad])
-    made = make(plan, 1, tmp_path)
-    assert made.exit_code == verdict.exit_code
+    assert make(plan, 1, tmp_path).exit_code == verdict.exit_code
     assert attempts.made == [(2, 0)]
 
 
 def test_another_plan_and_another_shard_have_folders_of_their_own(tmp_path: pathlib.Path) -> None:
     plan = shards.plan(subjects=4, controls=0, shards=2)
     other = shards.plan(subjects=4, controls=0, shards=1)
-    parts = ((plan, 1), (plan, 2), (plan, None), (other, 1))
+    parts = ((plan, 1), (plan, 2), (plan, 0), (other, 1))
     folders = [shards.folder(tmp_path, *part) for part in parts]
     assert folders == [shards.folder(tmp_path, *part) for part in parts]
     assert len(set(folders)) == 4
@@ -183,7 +168,7 @@ def test_another_plan_and_another_shard_have_folders_of_their_own(tmp_path: path
 def test_two_processes_do_not_make_one_shard_at_once(tmp_path: pathlib.Path) -> None:
     plan = shards.plan(subjects=2, controls=0, shards=1)
     with (
-        shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1),
+        shard_folders.started(plan, 1, reports=tmp_path, jobs=1),
         pytest.raises(errors.UsageError, match="expected one process for a shard"),
     ):
         make(plan, 1, tmp_path)
@@ -193,18 +178,18 @@ def test_a_scenario_that_this_machine_lacks_comes_with_the_plan(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = shards.plan(subjects=1, controls=0, shards=1)
+    monkeypatch.chdir(tmp_path)
+    [run] = shards.started(plan, 1, tmp_path)[1].runs
+    assert run.scenario == shards.SCENARIO, "it is the same here"
     text = plan.scenarios[0].text.replace("title = ", "title = 'changed' # ", 1)
     mine = msgspec.structs.replace(plan.scenarios[0], given="../mine.toml", text=text)
     runs = [msgspec.structs.replace(run, scenario="../mine.toml") for run in plan.runs]
     campaign = msgspec.structs.replace(plan.campaign, runs=runs)
-    plan = msgspec.structs.replace(plan, scenarios=[mine], campaign=campaign)
-    monkeypatch.chdir(tmp_path)
-    with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
-        (run,) = shard_folders.campaign(plan, folder).runs
-        written = pathlib.Path(run.scenario)
-        assert written == folder.path / "scenarios" / "1-mine.toml"
-        assert written.read_text() == text
-    schemas.obeying("shard", (folder.path / "shard.json").read_bytes())
+    plan = msgspec.structs.replace(plan, scenarios=[mine], campaign=campaign, digest="sha256:1")
+    folder, campaign = shards.started(plan, 1, tmp_path)
+    written = pathlib.Path(campaign.runs[0].scenario)
+    assert written == folder / "scenarios" / "1-mine.toml"
+    assert written.read_text() == text
 
 
 def test_objects_of_files_come_with_the_plan(tmp_path: pathlib.Path) -> None:
@@ -215,27 +200,16 @@ def test_objects_of_files_come_with_the_plan(tmp_path: pathlib.Path) -> None:
         f'schema_version = 1\nname = "mine"\ntitle = "a title"\n[pools]\n{mig_objects.POOLS}'
         '[traffic]\nprofile = "churn"\n[load]\nallocations_min = 1\n'
     )
+    before = loading.load(str(path)).scenario.pools.imported
     options = {"seed": 1, "repeat": 1, "repeat_controls": 1, "reports": tmp_path}
     made = campaign_plan.plan([str(path)], **options)
     sharded_plans.write(tmp_path / "plan.json", sharded_plans.make(made, shards=1))
+    (path.parent / "slices.yaml").write_text(mig_objects.TEXT.replace("half-0", "half-7"))
     plan = sharded_plans.read(tmp_path / "plan.json")
-    settings = plan.scenarios[0].settings["pools"]["imported"]
-    with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
-        assert {run.scenario for run in shard_folders.campaign(plan, folder).runs} == {str(path)}
-        (path.parent / "slices.yaml").write_text(mig_objects.TEXT.replace("half-0", "half-7"))
-        (run, *_) = shard_folders.campaign(plan, folder).runs
-        assert run.scenario == str(folder.path / "scenarios" / "1-mine.toml")
-        found = loading.load(run.scenario).scenario.pools.imported
-        assert found.sha256 == settings["sha256"]
-
-
-def test_a_scenario_that_is_the_same_here_keeps_its_name(tmp_path: pathlib.Path) -> None:
-    plan = shards.plan(subjects=1, controls=0, shards=1)
-    with shard_folders.opened(plan, shards.chosen(1, plan), reports=tmp_path, jobs=1) as folder:
-        assert [run.scenario for run in shard_folders.campaign(plan, folder).runs] == [
-            shards.SCENARIO
-        ]
-        assert not (folder.path / "scenarios").exists()
+    folder, campaign = shards.started(plan, 1, tmp_path)
+    assert campaign.runs[0].scenario == str(folder / "scenarios" / "1-mine.toml")
+    found = loading.load(campaign.runs[0].scenario).scenario.pools.imported
+    assert found.sha256 == before.sha256
 
 
 @pytest.mark.parametrize("violated", [[], [2], [1]])
@@ -243,18 +217,12 @@ def test_latest_is_the_worst_run_of_the_subject(
     tmp_path: pathlib.Path, attempts: Attempts, violated: list[int]
 ) -> None:
     """Controls come last and are INVALID, as they should be."""
-    plan = shards.plan(subjects=3, controls=3, shards=1)
     attempts.violated = set(violated)
-    make(plan, 1, tmp_path)
+    make(shards.plan(subjects=3, controls=3, shards=1), 1, tmp_path)
     found = (tmp_path / "latest").resolve().name
     assert found in ([f"run-{violated[0]}-0-INVALID"] if violated else ["run-1-0-VALID"])
-
-
-def test_latest_stays_as_it_is_without_a_run_of_the_subject(
-    tmp_path: pathlib.Path, attempts: Attempts
-) -> None:
-    make(shards.plan(subjects=0, controls=2, shards=1), 1, tmp_path)
-    assert not (tmp_path / "latest").exists()
+    make(shards.plan(subjects=0, controls=2, shards=1), 1, tmp_path / "controls")
+    assert not (tmp_path / "controls" / "latest").exists()
 
 
 def test_another_version_of_a_scheduler_is_refused_before_the_first_run(

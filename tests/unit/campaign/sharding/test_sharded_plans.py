@@ -1,23 +1,19 @@
-"""The plan of a campaign over machines: what it has, and which plans are refused."""
+"""The plan of a campaign over machines: its shards, and what is refused."""
 
 import json
 import pathlib
+import re
 from typing import Any
 
-import hypothesis
 import msgspec
 import pytest
-from hypothesis import strategies
 
 from harness import errors
 from harness.campaign import campaign_plan
-from harness.campaign.sharding import sharded_plans
-from harness.history.purposes import Purpose
+from harness.campaign.sharding import shard_folders, sharded_plans
 from harness.run import run_plan
 from harness.scenario import loading
 from tests.support import cases, schemas, shards
-
-EXAMPLE = pathlib.Path(__file__).parents[4] / "examples" / "my-plugins"
 
 
 def real(tmp_path: pathlib.Path, **changes: Any) -> campaign_plan.CampaignPlan:
@@ -31,23 +27,23 @@ def test_every_run_of_the_campaign_is_in_one_shard(tmp_path: pathlib.Path) -> No
     parts = [run.number for shard in range(1, 5) for run in plan.runs_of(shard)]
     assert sorted(parts) == [run.number for run in campaign.runs]
     assert [msgspec.structs.replace(run, shard=0) for run in plan.runs] == campaign.runs
-
-
-def test_it_has_settings_and_texts_of_its_scenarios(tmp_path: pathlib.Path) -> None:
-    plan = sharded_plans.make(real(tmp_path), shards=2)
-    assert [scenario.given for scenario in plan.scenarios] == ["pod-churn", "answer-lost"] or [
-        scenario.given for scenario in plan.scenarios
-    ] == ["answer-lost", "pod-churn"]
-    for scenario in plan.scenarios:
-        loaded = loading.load(scenario.given)
-        assert scenario.text == loaded.text
-        assert scenario.settings == loaded.scenario.model_dump(mode="json")
-    assert {run.purpose for run in plan.runs} == {
-        Purpose.CONTROL,
-        Purpose.HAZARD,
-        Purpose.REMEDY,
-        Purpose.SUBJECT,
+    assert {scenario.given: scenario.text for scenario in plan.scenarios} == {
+        name: loading.load(name).text for name in ("answer-lost", "pod-churn")
     }
+
+
+def test_all_shards_take_about_the_same_time() -> None:
+    """None has more than its fair share and the longest run, and none is empty."""
+    campaign = shards.campaign(subjects=9, controls=4)
+    seconds = [1.0, 9.0, 2.5, 1.0, 30.0, 4.0, 4.0, 0.5, 12.0, 3.0, 7.0, 1.0, 1.0]
+    runs = [
+        msgspec.structs.replace(run, estimate_s=taken)
+        for run, taken in zip(campaign.runs, seconds, strict=True)
+    ]
+    plan = sharded_plans.make(msgspec.structs.replace(campaign, runs=runs), shards=4)
+    work = [sum(run.estimate_s for run in plan.runs_of(shard)) for shard in range(1, 5)]
+    assert min(work) > 0
+    assert max(work) <= sum(seconds) / 4 + max(seconds)
 
 
 def test_the_same_campaign_writes_the_same_bytes(tmp_path: pathlib.Path) -> None:
@@ -55,16 +51,10 @@ def test_the_same_campaign_writes_the_same_bytes(tmp_path: pathlib.Path) -> None
     first = sharded_plans.make(real(tmp_path), shards=4)
     again = sharded_plans.make(real(tmp_path / "other"), shards=4)
     assert sharded_plans.encode(first) == sharded_plans.encode(again)
-    other = sharded_plans.make(real(tmp_path, seed=4), shards=4)
-    assert other.digest != first.digest
-
-
-def test_it_survives_its_file_and_obeys_its_schema(tmp_path: pathlib.Path) -> None:
-    plan = sharded_plans.make(real(tmp_path), shards=4)
-    path = tmp_path / "plan.json"
-    sharded_plans.write(path, plan)
-    assert sharded_plans.read(path) == plan
-    schemas.obeying("plan", path.read_bytes())
+    assert sharded_plans.make(real(tmp_path, seed=4), shards=4).digest != first.digest
+    sharded_plans.write(tmp_path / "plan.json", first)
+    assert sharded_plans.read(tmp_path / "plan.json") == first
+    schemas.obeying("plan", (tmp_path / "plan.json").read_bytes())
 
 
 def test_more_shards_than_runs_are_refused() -> None:
@@ -79,30 +69,26 @@ def damaged(**changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
+        (None, "No such file"),
         (b"", "truncated"),
         (b"[]", "Expected `object`"),
         (b"\xff\xfe", "malformed"),
         (sharded_plans.encode(shards.plan())[:-200], "truncated"),
         (damaged(shards=8), "its digest is another"),
-        (damaged(scenarios=[]) + b" ", "its digest is another"),
-        (damaged(schema=9, runs=5), "its schema is 9"),
+        (damaged(schema=9, runs=5), "got 9"),
     ],
-    ids=["empty", "list", "no text", "cut", "edited", "emptied", "schema"],
+    ids=["missing", "empty", "list", "no text", "cut", "edited", "schema"],
 )
 def test_what_is_no_plan_is_refused_in_one_sentence(
-    tmp_path: pathlib.Path, content: bytes, problem: str
+    tmp_path: pathlib.Path, content: bytes | None, problem: str
 ) -> None:
     path = tmp_path / "plan.json"
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(errors.UsageError, match=f"expected a whole plan .*{problem}") as caught:
         sharded_plans.read(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_missing_is_named(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.UsageError, match=r"none\.json \(No such file"):
-        sharded_plans.read(tmp_path / "none.json")
 
 
 def test_a_key_of_a_later_version_does_not_change_the_digest(tmp_path: pathlib.Path) -> None:
@@ -132,41 +118,49 @@ def test_a_plan_of_another_version_is_refused(
         sharded_plans.require_same_version(made, "plan.json")
 
 
-def test_a_plan_of_other_plugins_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    without = shards.plan()
-    sharded_plans.require_same_machine(without, "plan.json")
-    monkeypatch.setenv("FLAKE_HUNT_PLUGINS", str(EXAMPLE))
-    plan = shards.plan()
-    assert {plugin.kind for plugin in plan.plugins} >= {"checks", "scenarios", "subjects"}
-    sharded_plans.require_same_machine(plan, "plan.json")
-    with pytest.raises(errors.UsageError, match=r"also .*\(checks\) of my-plugins"):
-        sharded_plans.require_same_machine(without, "plan.json")
-    monkeypatch.delenv("FLAKE_HUNT_PLUGINS")
-    with pytest.raises(errors.UsageError, match=r"which has no .*\(checks\) of my-plugins 0"):
-        sharded_plans.require_same_machine(plan, "plan.json")
+# ------------------------------------------------------------------------ the shard of a machine
+
+JOB, ARRAY = "JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"
 
 
-# ------------------------------------------------------------------------ shards of equal length
-
-
-def test_runs_of_one_length_are_dealt_in_turn() -> None:
-    assert sharded_plans.assigned([1.0] * 7, 3) == [1, 2, 3, 1, 2, 3, 1]
-
-
-def test_a_long_run_has_a_shard_of_its_own() -> None:
-    assert sharded_plans.assigned([1.0, 9.0, 1.0, 1.0, 1.0], 2) == [2, 1, 2, 2, 2]
-
-
-@hypothesis.given(strategies.lists(strategies.floats(0.1, 100), min_size=1), strategies.data())
-@hypothesis.settings(max_examples=60, deadline=None)
-def test_no_shard_is_empty_and_none_has_more_than_the_fair_share_and_one_run(
-    seconds: list[float], data: strategies.DataObject
+@pytest.mark.parametrize(
+    ("option", "environment", "number", "why"),
+    [
+        ("1/20", {}, 1, "--shard"),
+        ("20/20", {JOB: "3"}, 20, "--shard"),
+        ("2/20", {JOB: "0", ARRAY: "1"}, 2, "--shard"),
+        ("all", {JOB: "3"}, 0, "--shard all"),
+        (None, {}, 0, ""),
+        (None, {JOB: ""}, 0, ""),
+        (None, {JOB: "0"}, 1, f"{JOB}=0, which counts from 0"),
+        (None, {JOB: "19"}, 20, f"{JOB}=19, which counts from 0"),
+        (None, {ARRAY: "20"}, 20, f"{ARRAY}=20, which counts from 1"),
+    ],
+)
+def test_the_option_goes_before_the_environment(
+    option: str | None, environment: dict[str, str], number: int, why: str
 ) -> None:
-    """The bound of Graham's list scheduling."""
-    shards = data.draw(strategies.integers(1, len(seconds)))
-    numbers = sharded_plans.assigned(seconds, shards)
-    assert set(numbers) == set(range(1, shards + 1))
-    work = [0.0] * shards
-    for number, taken in zip(numbers, seconds, strict=True):
-        work[number - 1] += taken
-    assert max(work) <= sum(seconds) / shards + max(seconds) + 1e-9
+    assert shard_folders.choose(option, environment, shards=20) == (number, why)
+
+
+OPTION = "expected --shard 1/20 to 20/20, or all"
+OTHERS = ["0/20", "21/20", "1/10", "1", "1/", "/20", "x/20", "-1/20", "1/20/3", "", "٣/20 "]
+
+
+@pytest.mark.parametrize(
+    ("option", "environment", "message"),
+    [
+        *((option, {}, OPTION) for option in OTHERS),
+        (None, {JOB: "20"}, f"expected {JOB} to be 0 to 19.*completions: 20"),
+        (None, {JOB: "x"}, f"expected {JOB} to be 0 to 19"),
+        (None, {JOB: "²"}, f"expected {JOB} to be 0 to 19"),
+        (None, {ARRAY: "0"}, f"expected {ARRAY} to be 1 to 20.*--array=1-20"),
+        (None, {JOB: "1", ARRAY: "1"}, f"{OPTION}.*got {JOB} and {ARRAY}"),
+    ],
+)
+def test_a_shard_that_the_plan_does_not_have_is_refused(
+    option: str | None, environment: dict[str, str], message: str
+) -> None:
+    with pytest.raises(errors.UsageError) as caught:
+        shard_folders.choose(option, environment, shards=20)
+    assert re.search(message, str(caught.value))

@@ -48,7 +48,7 @@ class Run:
 
     def start(self) -> None:
         self.injector.start()
-        self.injector.subject_is_ready()
+        self.injector.subject_ready.set()
 
 
 @pytest.fixture

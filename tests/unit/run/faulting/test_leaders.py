@@ -43,12 +43,9 @@ def test_the_holder_s_name_ends_with_its_process_id(identity: str, pid: int | No
     assert _leader(server) == pid
 
 
-def test_before_the_first_election_there_is_no_leader() -> None:
-    assert _leader(local_servers.LocalServer()) is None
-
-
-def test_without_an_answer_no_leader_is_known() -> None:
+def test_without_an_election_or_an_answer_no_leader_is_known() -> None:
     server = local_servers.LocalServer()
+    assert _leader(server) is None
     _hold(server, "a-host_4711")
     server.refuse("GET", "leases", status=503)
     assert _leader(server) is None

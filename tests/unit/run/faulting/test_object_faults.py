@@ -3,12 +3,13 @@
 import pathlib
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.client import apis, transports
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
-from harness.history import plans, records
+from harness.history import records
 from harness.model.objects import Object
 from harness.run.faulting import injecting
 from harness.scenario import pool_specs
@@ -90,30 +91,17 @@ class DeadTransport:
     def send(self, request: transports.Request) -> transports.Response:
         raise transports.TransportError("connection refused", sent=False)
 
-    def watch(self, request: transports.Request) -> transports.Watch:
-        raise transports.TransportError("connection refused", sent=False)
-
     def close(self) -> None:
         pass
 
 
-def touch(folder: pathlib.Path, *, drawn_by: str) -> str:
-    fault: Any = plans.PlannedFault(
-        name="touched",
-        kind="touch-objects",
-        carrier="run",
-        text="Objects are changed.",
-        duration_s=0.1,
-        drawn_by=drawn_by,
-        parameters={"resource": "pods", "rate_per_s": 50.0},
-    )
-    stage = fake_parts.stage(folder, api=apis.Api(DeadTransport()))
-    return fake_parts.injected(stage, fault)[1].error
-
-
-def test_a_fault_of_the_scenario_that_changes_nothing_is_an_error(tmp_path: pathlib.Path) -> None:
-    assert "no object could be changed" in touch(tmp_path, drawn_by="")
-
-
-def test_one_that_a_nemesis_has_drawn_has_no_effect_then(tmp_path: pathlib.Path) -> None:
-    assert touch(tmp_path, drawn_by="nemesis") == ""
+@pytest.mark.parametrize("drawn_by", ["", "nemesis"])
+def test_a_fault_that_changes_nothing_is_an_error_unless_a_nemesis_has_drawn_it(
+    tmp_path: pathlib.Path, drawn_by: str
+) -> None:
+    fault = fake_parts.fault("touched", "touch-objects", resource="pods", duration_s=0.1)
+    fault = msgspec.structs.replace(fault, drawn_by=drawn_by)
+    server: Any = DeadTransport()
+    stage = fake_parts.stage(tmp_path, api=apis.Api(server))
+    error = fake_parts.injected(stage, fault)[1].error
+    assert ("no object could be changed" in error) is (drawn_by == "")

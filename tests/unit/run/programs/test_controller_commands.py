@@ -23,26 +23,10 @@ def manager(**more: Any) -> subject_specs.KubeControllerManager:
     return subject_specs.KubeControllerManager(kind=PROGRAM, **more)
 
 
-def printing(
-    folder: pathlib.Path, version: str, *, name: str = PROGRAM, **more: Any
-) -> subject_specs.KubeControllerManager:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
-    path.chmod(0o755)
-    return manager(binary=str(path), **more)
-
-
 def scenario(name: str, controller: Any) -> specs.Scenario:
     loaded = loading.load(name).scenario
     subject = loaded.subject.model_copy(update={"claim_controller": controller})
     return loaded.model_copy(update={"subject": subject})
-
-
-def version_of(controller: Any) -> str:
-    return subjects.versions(scenario("pod-churn", controller))["claim-controller"]
-
-
-# --------------------------------------------------------------------------------- naming
 
 
 @pytest.mark.parametrize(
@@ -60,9 +44,6 @@ def test_forms(text: str, expected: object) -> None:
     assert controller_commands.parse(text) == expected
 
 
-# ------------------------------------------------------------------------------ resolving
-
-
 @pytest.mark.parametrize(
     ("setting", "on", "message"),
     [
@@ -76,19 +57,16 @@ def test_what_cannot_be(setting: Any, on: interfaces.Capabilities, message: str)
         controller_commands.resolve(setting, on, "/nowhere")
 
 
-# -------------------------------------------------------------------------- feature gates
-
-
 @pytest.mark.parametrize(("name", "version", "expected"), cases.read(__file__, "gates"))
 def test_gates(tmp_path: pathlib.Path, name: str, version: str, expected: dict[str, bool]) -> None:
-    given = printing(tmp_path, version, feature_gates={"A": True})
+    path = tmp_path / PROGRAM
+    path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
+    path.chmod(0o755)
+    given = manager(binary=str(path), feature_gates={"A": True})
     made = scenario(name, given)
     found = subjects.with_gates(made.subject, made).claim_controller
     assert isinstance(found, subject_specs.KubeControllerManager)
     assert found.feature_gates == {"A": True, **expected}
-
-
-# --------------------------------------------------------------------------- command line
 
 
 @pytest.mark.parametrize(("protobuf", "kind"), [(False, "json"), (True, "vnd.kubernetes.protobuf")])
@@ -110,17 +88,11 @@ def test_the_command_line(protobuf: bool, kind: str) -> None:
     }
 
 
-# --------------------------------------------------------------------------------- plans
-
-
-def planned(tmp_path: pathlib.Path, text: str, **more: Any) -> Any:
-    commands.install(tmp_path, PROGRAM)
-    arguments = {"seed": 1, "claim_controller": text, "binaries": str(tmp_path), **more}
-    return run_plan.plan(loading.load("controller-down"), **arguments)
-
-
 def test_the_plan_of_a_run_has_it(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path, PROGRAM)
+    commands.install(tmp_path, PROGRAM)
+    plan = run_plan.plan(
+        loading.load("controller-down"), seed=1, claim_controller=PROGRAM, binaries=str(tmp_path)
+    )
     assert plan.versions["claim-controller"] == f"{PROGRAM} v1.36.4"
     assert plan.settings["subject"]["claim_controller"]["binary"] == str(tmp_path / PROGRAM)
     assert "claim-controller" in plan.expected_processes
@@ -128,9 +100,6 @@ def test_the_plan_of_a_run_has_it(tmp_path: pathlib.Path) -> None:
     assert plan.faults[0].clients == ["claim-controller"]
     at = plan.again.index("--claim-controller")
     assert plan.again[at + 1] == PROGRAM
-
-
-# ------------------------------------------------------- clusters that run their own one
 
 
 @pytest.mark.parametrize(

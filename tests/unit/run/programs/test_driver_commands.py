@@ -22,8 +22,6 @@ def pools(*more: str) -> pool_specs.PoolsSpec:
 def test_the_forms_are_told_apart() -> None:
     assert chosen("in-process").is_in_process
     assert chosen("socket").is_ours
-    assert chosen("socket:/r/{node}").registry == "/r/{node}"
-    assert chosen("socket:/r,/c").cdi == "/c"
     assert chosen("command=a 'b c'").command == ("a", "b c")
 
 
@@ -31,7 +29,6 @@ def test_the_forms_are_told_apart() -> None:
     ("text", "served"),
     [
         ("in-process", []),
-        ("socket:/r", []),
         ("socket", [("driver", NODES, ("a.example", "b.example"))]),
         ("command=x {kubeconfig}", [("driver", NODES, ("a.example", "b.example"))]),
         (
