@@ -5,12 +5,10 @@ import errno
 import functools
 import os
 import re
-import select
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from typing import IO
+from collections.abc import Sequence
 
 from harness import bound_processes, clocks, errors
 from harness.cluster.local import binaries
@@ -18,6 +16,7 @@ from harness.history import subject_names
 
 TIMEOUT_S = 2.0
 """Seconds for an answer; a program that has no `--version` may begin to work instead."""
+_LOOK_S = 0.01
 _BYTES_MAX = 4096
 _VERSION = re.compile(r"(?<![\w.])(?!\d+(?:\.\d+){3})v?\d+\.\d+[\w.+-]*")
 """Not the address of a host."""
@@ -43,59 +42,40 @@ def said(command: tuple[str, ...]) -> tuple[int | None, tuple[str, ...]]:
     The code is None if it does not end within TIMEOUT_S, or prints more. Raises UsageError if it
     cannot be started.
     """
+    known = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
     with (
         tempfile.TemporaryDirectory(prefix="flake-hunt-version-") as home,
-        _started(command, home) as process,
+        tempfile.TemporaryFile() as output,
     ):
-        deadline_ns = clocks.monotonic_ns() + int(TIMEOUT_S * 1e9)
-        output = _read(process.stdout, deadline_ns) if process.stdout else b""
-        if len(output) < _BYTES_MAX:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(deadline_ns - clocks.monotonic_ns(), 0) / 1e9)
-        lines = output.decode(errors="replace").strip().splitlines()
-        return process.returncode, tuple(lines)
-
-
-@contextlib.contextmanager
-def _started(command: Sequence[str], home: str) -> Iterator["subprocess.Popen[bytes]"]:
-    known = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
-    try:
-        process = bound_processes.popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**known, "HOME": home},
-            start_new_session=True,
-        )
-    except OSError as error:
-        is_none = error.errno == errno.ENOEXEC
-        what = "it is for another machine or system, or a text without #!" if is_none else ""
-        raise errors.UsageError(
-            f"expected a program that starts, but {command[0]} does not ({what or error.strerror}): "
-            "build it for this machine, or name the program that runs it, as in 'python scheduler.py "
-            "{kubeconfig} {scheduler_name}'"
-        ) from error
-    try:
-        yield process
-    finally:
+        try:
+            process = bound_processes.popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**known, "HOME": home},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise _unstartable(command[0], error) from error
+        until_ns = clocks.monotonic_ns() + TIMEOUT_S * 1e9
+        while (code := process.poll()) is None and clocks.monotonic_ns() < until_ns:
+            if os.fstat(output.fileno()).st_size >= _BYTES_MAX:
+                break
+            clocks.sleep(_LOOK_S)
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        if process.stdout:
-            process.stdout.close()
+            os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
         process.wait()
+        output.seek(0)
+        lines = output.read(_BYTES_MAX).decode(errors="replace").strip().splitlines()
+        return code, tuple(lines)
 
 
-def _read(file: IO[bytes], deadline_ns: int) -> bytes:
-    output = b""
-    poll = select.poll()
-    poll.register(file, select.POLLIN)
-    while len(output) < _BYTES_MAX:
-        left_s = (deadline_ns - clocks.monotonic_ns()) / 1e9
-        if left_s <= 0 or not poll.poll(left_s * 1000):
-            break
-        part = os.read(file.fileno(), _BYTES_MAX)
-        if not part:
-            break
-        output += part
-    return output
+def _unstartable(program: str, error: OSError) -> errors.UsageError:
+    is_none = error.errno == errno.ENOEXEC
+    what = "it is for another machine or system, or a text without #!" if is_none else ""
+    return errors.UsageError(
+        f"expected a program that starts, but {program} does not ({what or error.strerror}): "
+        "build it for this machine, or name the program that runs it, as in 'python scheduler.py "
+        "{kubeconfig} {scheduler_name}'"
+    )
