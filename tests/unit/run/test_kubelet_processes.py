@@ -2,10 +2,13 @@
 
 import itertools
 import pathlib
+import shutil
+import subprocess
 from typing import Any
 
 import pytest
 
+from harness.cluster.kubelet_api import boot_ids
 from harness.history import directories
 from harness.run import run_plan, run_processes
 from harness.scenario import loading
@@ -23,7 +26,7 @@ profile = "churn"
 allocations_min = 1
 pods_running_min = 1
 [subject]
-driver = "{driver}"
+driver = '''{driver}'''
 {faults}
 """
 LOST = '[[faults]]\nkind = "lose-node"\n'
@@ -147,6 +150,27 @@ def test_a_program_of_others_is_started_for_each_node(tmp_path: pathlib.Path) ->
         assert started[name][-1] == str((tmp_path / "kubeconfig").resolve())
     template = options(started["kubelet"], "cdi_dir")[0]
     assert template.replace("{node}", "worker-1") == options(started["driver-2"], "--cdi")[0]
+    made.close()
+
+
+KERNEL = pathlib.Path("/proc/sys/kernel/random/boot_id")
+
+
+@pytest.mark.skipif(not boot_ids.can_be_given(), reason="only root can bind a file")
+def test_a_reboot_of_a_node_shows_in_the_boot_id_that_its_driver_sees(
+    tmp_path: pathlib.Path,
+) -> None:
+    made, started, _ = start(tmp_path, driver=f"command=sh -c 'cat {KERNEL}' {{node}}")
+
+    def seen(name: str) -> str:
+        done = subprocess.run(started[name], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    first = seen("driver-3")
+    assert first != KERNEL.read_text()
+    assert seen(made.start_again("driver-3")) == first, "it was restarted, and its node was not"
+    shutil.rmtree(made.cdi_of_lost_node)
+    assert seen(made.start_again("driver-3")) not in (first, KERNEL.read_text())
     made.close()
 
 
