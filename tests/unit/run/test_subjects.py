@@ -121,21 +121,6 @@ def test_an_old_kube_scheduler_is_known_by_what_it_prints(tmp_path: pathlib.Path
     assert subjects.versions(of(subject)) == {"scheduler": "kube-scheduler v0.3.1"}
 
 
-@pytest.mark.parametrize("version", ["v1.34.9", "v1.35.0"])
-def test_a_kube_scheduler_that_cannot_read_the_counters_is_refused(
-    version: str, tmp_path: pathlib.Path
-) -> None:
-    """Whatever its file is called."""
-    scenario = loading.load("partitions").scenario
-    scheduler = kube_scheduler(tmp_path, version, name="kube-scheduler-1.36.3")
-    subject = subject_specs.SubjectSpec(schedulers=[scheduler])
-    if version == "v1.35.0":
-        assert subjects.with_gates(subject, scenario)
-        return
-    with pytest.raises(errors.UsageError, match=r"a kube-scheduler of 1\.35 or newer .* got 1\.34"):
-        subjects.with_gates(subject, scenario)
-
-
 def kube_scheduler(
     tmp_path: pathlib.Path, version: str, *, name: str = "kube-scheduler", **more: Any
 ) -> subject_specs.KubeScheduler:
@@ -143,27 +128,6 @@ def kube_scheduler(
     path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
     path.chmod(0o755)
     return subject_specs.KubeScheduler(kind="kube-scheduler", binary=str(path), **more)
-
-
-@pytest.mark.parametrize(
-    ("scenario", "version", "gates"),
-    [
-        ("stale-list", "v1.36.2", {"WatchListClient": False}),
-        ("stale-list", "v1.34.2", {}),
-        ("pod-churn", "v1.36.2", {}),
-    ],
-)
-def test_a_kube_scheduler_lists_where_lists_are_asked_for(
-    tmp_path: pathlib.Path, scenario: str, version: str, gates: dict[str, bool]
-) -> None:
-    loaded = loading.load(scenario).scenario
-    chosen = kube_scheduler(tmp_path, version)
-    subject = loaded.subject.model_copy(update={"schedulers": [chosen]})
-    (first,) = subjects.with_gates(subject, loaded).schedulers
-    assert isinstance(first, subject_specs.KubeScheduler)
-    assert first.feature_gates == gates
-    variables = {"KUBE_FEATURE_WatchListClient": "false"} if scenario == "stale-list" else {}
-    assert subjects.environment(loaded) == variables
 
 
 def test_a_fault_of_lists_alone_asks_for_lists() -> None:
@@ -174,31 +138,31 @@ def test_a_fault_of_lists_alone_asks_for_lists() -> None:
     assert subjects.needs_lists(loaded.model_copy(update={"faults": [fault]}))
 
 
-def test_a_kube_scheduler_gets_the_feature_gates_that_the_scenario_needs(
-    tmp_path: pathlib.Path,
+@pytest.mark.parametrize("case", cases.read(__file__, "gates"), ids=str)
+def test_programs_get_the_feature_gates_that_the_scenario_needs(
+    tmp_path: pathlib.Path, case: dict[str, Any]
 ) -> None:
-    scenario = loading.load("binding-conditions", overrides=["subject.binding_timeout_s=600"])
-    chosen = kube_scheduler(tmp_path, "v1.34.2", feature_gates={"DRAListTypeAttributes": True})
-    subject = subject_specs.SubjectSpec(schedulers=[chosen, subject_specs.PythonScheduler()])
-    first, second = subjects.with_gates(subject, scenario.scenario).schedulers
-    assert isinstance(first, subject_specs.KubeScheduler)
-    assert first.feature_gates == {
-        "DRAListTypeAttributes": True,
-        "DRADeviceBindingConditions": True,
-    }
-    assert second == subject_specs.PythonScheduler()
-
-
-def test_a_kube_scheduler_that_cannot_do_what_the_scenario_asks_for(tmp_path: pathlib.Path) -> None:
-    scenario = loading.load(
-        "binding-conditions", overrides=["subject.binding_timeout_s=5"]
-    ).scenario
-    old = subject_specs.SubjectSpec(schedulers=[kube_scheduler(tmp_path, "v1.34.2")])
-    with pytest.raises(errors.UsageError, match=r"1\.35 or newer for subject.binding_timeout_s"):
-        subjects.with_gates(old, scenario)
-    off = kube_scheduler(tmp_path, "v1.36.2", feature_gates={"DRADeviceBindingConditions": False})
-    with pytest.raises(errors.UsageError, match="expected DRADeviceBindingConditions to be on"):
-        subjects.with_gates(subject_specs.SubjectSpec(schedulers=[off]), scenario)
+    """Whatever the file of the program is called."""
+    loaded = loading.load(case["scenario"], overrides=case.get("set", ())).scenario
+    program = kube_scheduler(tmp_path, case["version"], feature_gates=case.get("given", {}))
+    changed: dict[str, Any] = {"schedulers": [program, subject_specs.PythonScheduler()]}
+    if is_controller := case.get("part") == "claim-controller":
+        manager = subject_specs.KubeControllerManager(
+            kind="kube-controller-manager",
+            binary=program.binary,
+            feature_gates=program.feature_gates,
+        )
+        changed = {"claim_controller": manager}
+    subject = loaded.subject.model_copy(update=changed)
+    if "says" in case:
+        with pytest.raises(errors.UsageError, match=case["says"]):
+            subjects.with_gates(subject, loaded)
+        return
+    found = subjects.with_gates(subject, loaded)
+    made: Any = found.claim_controller if is_controller else found.schedulers[0]
+    assert made.feature_gates == case["gates"]
+    variables = {"KUBE_FEATURE_WatchListClient": "false"} if loaded.name == "stale-list" else {}
+    assert subjects.environment(loaded) == variables
 
 
 def test_a_commands_version(tmp_path: pathlib.Path) -> None:

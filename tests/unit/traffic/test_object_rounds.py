@@ -51,16 +51,14 @@ def _names(made: object_rounds.Round) -> list[str]:
     return [*claims, *(name for group in made.groups for name in group.names)]
 
 
-def test_names_are_those_of_the_round_and_the_manifest(load: Load) -> None:
+def test_objects_are_those_of_the_round_and_the_manifest(load: Load) -> None:
     scenario = load(WHOLE)
-    names = _names(_round(scenario))
-    assert names == ["u-1-shared", "u-1-train-0", "u-1-train-1", "u-1-train-2", "u-1-lone"]
+    made = _round(scenario)
+    job, lone = made.groups
+    names = ["u-1-shared", "u-1-train-0", "u-1-train-1", "u-1-train-2", "u-1-lone"]
+    assert _names(made) == names
     assert not set(names) & set(_names(_round(scenario, "u-2")))
-
-
-def test_references_follow(load: Load) -> None:
-    job, lone = _round(load(WHOLE)).groups
-    for pod in job.pods:
+    for pod in job.pods:  # references follow
         first, second = pod["spec"]["resourceClaims"]
         assert first == {"name": "a", "resourceClaimName": "u-1-shared"}
         assert second == {"name": "b", "resourceClaimTemplateName": "own"}
@@ -68,28 +66,16 @@ def test_references_follow(load: Load) -> None:
             {"name": "b", "request": "gpu"}
         ]
     assert lone.pods[0]["spec"]["resourceClaims"][0]["resourceClaimName"] == "u-1-shared"
-
-
-def test_pods_are_those_of_the_run(load: Load) -> None:
-    job, lone = _round(load(WHOLE)).groups
     pod = job.pods[0]
     assert pod["metadata"]["labels"]["app"] == "train"
     assert pod["metadata"]["labels"][objects.RUN_LABEL]
     assert not {"nodeName", "runtimeClassName"} & pod["spec"].keys()
     assert pod["spec"]["nodeSelector"].keys() == {"zone", objects.RUN_LABEL}
-    assert [one["spec"]["schedulerName"] for one in (*job.pods, *lone.pods)] == [
-        "one",
-        "two",
-        "one",
-        "two",
-    ]
-
-
-def test_pods_of_a_job_end_by_themselves_and_others_do_not(load: Load) -> None:
-    job, lone = _round(load(WHOLE)).groups
+    schedulers = [one["spec"]["schedulerName"] for one in (*job.pods, *lone.pods)]
+    assert schedulers == ["one", "two", "one", "two"]
     assert (job.completes, job.at_once, lone.completes) == (True, 2, False)
-    assert job.pods[0]["spec"]["containers"][0]["command"] == ["sleep", "0.250"]
-    assert job.pods[0]["spec"]["containers"][0]["args"] == []
+    [container] = pod["spec"]["containers"]
+    assert (container["command"], container["args"]) == (["sleep", "0.250"], [])
     assert lone.pods[0]["spec"]["containers"][0]["command"] == ["run"]
 
 

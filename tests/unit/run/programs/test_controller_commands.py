@@ -7,11 +7,10 @@ import pytest
 
 from harness import errors
 from harness.cluster import interfaces, providers
-from harness.run import run_plan, subjects
+from harness.run import run_plan
 from harness.run.programs import controller_commands
 from harness.scenario import loading, profiles, specs, subject_specs
 from tests.stand_ins import commands
-from tests.support import cases
 
 BARE = interfaces.Capabilities()
 WHOLE = interfaces.Capabilities(claim_controller=True)
@@ -55,18 +54,6 @@ def test_forms(text: str, expected: object) -> None:
 def test_what_cannot_be(setting: Any, on: interfaces.Capabilities, message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):
         controller_commands.resolve(setting, on, "/nowhere")
-
-
-@pytest.mark.parametrize(("name", "version", "expected"), cases.read(__file__, "gates"))
-def test_gates(tmp_path: pathlib.Path, name: str, version: str, expected: dict[str, bool]) -> None:
-    path = tmp_path / PROGRAM
-    path.write_text(f"#!/bin/sh\necho Kubernetes {version}\n")
-    path.chmod(0o755)
-    given = manager(binary=str(path), feature_gates={"A": True})
-    made = scenario(name, given)
-    found = subjects.with_gates(made.subject, made).claim_controller
-    assert isinstance(found, subject_specs.KubeControllerManager)
-    assert found.feature_gates == {"A": True, **expected}
 
 
 @pytest.mark.parametrize(("protobuf", "kind"), [(False, "json"), (True, "vnd.kubernetes.protobuf")])
