@@ -158,15 +158,15 @@ class ClaimUser(locust.User):
 
     def wait_running(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod is Running, or has been; journal the wait, return False on a timeout."""
-        return self._waited(pod, "Running", timeout_s, watching.has_run)
+        return self._waited(pod, "Running", timeout_s, watching.is_in("Running", "Succeeded"))
 
     def wait_succeeded(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod has succeeded and journal the wait; return False on a timeout."""
-        return self._waited(pod, "Succeeded", timeout_s, watching.has_succeeded)
+        return self._waited(pod, "Succeeded", timeout_s, watching.is_in("Succeeded"))
 
     def wait_gone(self, pod: str, *, timeout_s: float) -> bool:
         """Wait until a pod is gone and journal the wait; return False on a timeout."""
-        return self._waited(pod, "Deleted", timeout_s, watching.is_gone)
+        return self._waited(pod, "Deleted", timeout_s, lambda seen: seen is None)
 
     def hold_time_s(self, mean_s: float) -> float:
         return self.random.expovariate(1 / mean_s) if mean_s else 0.0

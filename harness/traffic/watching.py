@@ -80,7 +80,7 @@ class PodWatch(informers.StateHandler):
         return self._are_enough()
 
     def _are_enough(self) -> bool:
-        return sum(map(is_running, self._pods.values())) >= self._wanted_count
+        return sum(map(is_in("Running"), self._pods.values())) >= self._wanted_count
 
     def on_state(self, obj: Object) -> None:
         name, seen = obj["metadata"]["name"], _seen(obj)
@@ -100,20 +100,9 @@ class PodWatch(informers.StateHandler):
             event.set()
 
 
-def is_running(pod: SeenPod | None) -> bool:
-    return pod is not None and pod.phase == "Running"
-
-
-def has_run(pod: SeenPod | None) -> bool:
-    return is_running(pod) or has_succeeded(pod)
-
-
-def has_succeeded(pod: SeenPod | None) -> bool:
-    return pod is not None and pod.phase == "Succeeded"
-
-
-def is_gone(pod: SeenPod | None) -> bool:
-    return pod is None
+def is_in(*phases: str) -> Condition:
+    """Return the condition that a pod is in one of these phases."""
+    return lambda pod: pod is not None and pod.phase in phases
 
 
 def _seen(pod: Object) -> SeenPod:

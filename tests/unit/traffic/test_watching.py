@@ -66,9 +66,9 @@ def test_a_pod_that_has_finished_has_run_and_one_that_is_gone_has_not() -> None:
     watch = _watch()
     for phase, expected in (("Pending", False), ("Running", True), ("Succeeded", True)):
         watch.on_update(_pod("a", phase), _pod("a", phase))
-        assert watch.wait("a", watching.has_run, timeout_s=0) is expected
-    assert watch.wait("a", watching.has_succeeded, timeout_s=0)
-    assert not watch.wait("a", watching.is_gone, timeout_s=0)
+        has_run = watching.is_in("Running", "Succeeded")
+        assert watch.wait("a", has_run, timeout_s=0) is expected
+    assert watch.wait("a", watching.is_in("Succeeded"), timeout_s=0)
     watch.on_delete(_pod("a", "Succeeded"))
-    assert watch.wait("a", watching.is_gone, timeout_s=0)
+    assert not watch.wait("a", has_run, timeout_s=0)
     assert watch.get("a") is None
