@@ -50,7 +50,7 @@ def planned(reports: pathlib.Path) -> campaign_plan.CampaignPlan:
         again=[],
         exit_first=False,
         selection=[
-            f"only what failed or had no run in {found.name}, "
+            f"only what failed{' or had no run' * bool(plan.minutes)} in {found.name}, "
             f"{verdicts.counted(len(failed), 'run')}, was to be made again"
             if failed
             else f"nothing failed in {found.name}, so all of it was to be made again"
