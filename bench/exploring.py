@@ -68,8 +68,6 @@ def _search_whole(scenario: str) -> Iterator[tuple[str, float, str]]:
     yield what, progress.given_up, "schedules cut"
     yield what, spent_s, f"s {end}"
     yield what, float(process.memory_info().rss - before) / 2**20, "MiB of growth here"
-    if not progress.is_complete:
-        yield what, progress.schedules_left or 0, "schedules left, at least"
 
 
 def _seconds_to_finding(name: str, strategy: str, seed: int) -> float:

@@ -239,7 +239,7 @@ def worlds() -> str:
             finds.setdefault(world, []).append(row.name)
     rows = []
     for name, world in world_catalogue.WORLDS.items():
-        hazard = f"{world.hazard.hypothesis} " if world.hazard else ""
+        hazard = f"{world.hazard.id} " if world.hazard else ""
         rows.append(f"| `{name}` | {cell(world.title)} | {hazard}{_codes(finds.get(name, ()))} |")
     return (
         "# Worlds to explore\n\n"

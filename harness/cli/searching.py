@@ -17,8 +17,6 @@ Progress = TypeVar("Progress")
 _PROGRESS_S = 0.2
 _STEPS_MAX = 200
 """Steps of a story that are printed: half of them the first, half the last."""
-_UNTOLD = 10**12
-"""Number of schedules left beyond which the number says nothing."""
 
 
 def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
@@ -45,7 +43,6 @@ def search(hunt: "search_campaign.Hunt", out: outputs.Output) -> int:
             "distinct": len(progress.distinct),
             "given_up": progress.given_up,
             "is_complete": progress.is_complete,
-            "schedules_left": progress.schedules_left,
         },
     )
 
@@ -61,14 +58,8 @@ def _what(progress: "search_campaign.SearchProgress") -> str:
 def _covered(progress: "search_campaign.SearchProgress") -> str:
     if progress.is_complete:
         return "; the world is searched whole"
-    count = progress.schedules_left
-    if count is None:
-        left = "no telling how many are left"
-    else:
-        left = f"at least {count} left" if count < _UNTOLD else "more left than can be searched"
     return (
-        f"; NOT searched whole, {left}: increase --time, shrink the world with --set, or use "
-        "--strategy pct"
+        "; NOT searched whole: increase --time, shrink the world with --set, or use --strategy pct"
     )
 
 
@@ -145,7 +136,7 @@ def _conclude(
     about: Mapping[str, object],
 ) -> int:
     from harness.cli.terminal import displaying
-    from harness.explore.output import stories
+    from harness.explore import output
     from harness.explore.search import search_campaign, shrink_world
 
     if finding is None:
@@ -167,7 +158,7 @@ def _conclude(
         "exit_code": code,
         "finding": run.finding or "",
         "token": str(token),
-        "story": stories.step_lines(run.steps, run.names, run.finding or ""),
+        "story": output.step_lines(run.steps, run.names, run.finding or ""),
     }
     out.document({key: place.get(key, value) for key, value in about.items()} | told)
     return code
@@ -178,12 +169,12 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
 
     The middle of a long story is left out, which the file of `--pytest` has.
     """
-    from harness.explore.output import run_directory, stories
+    from harness.explore import output
     from harness.explore.search import search_campaign
 
     run = search_campaign.replay(token, record=True)
     finding = run.finding or "nothing was found"
-    story = stories.step_lines(run.steps, run.names, finding)
+    story = output.step_lines(run.steps, run.names, finding)
     _print_story(story)
     sizes = "".join(f", {key}={value}" for key, value in token.sizes)
     print(
@@ -191,7 +182,7 @@ def tell(token: "tokens.Token", pytest_file: pathlib.Path | None = None) -> int:
         f"Reproduce it: flake-hunt replay {token}"
     )
     if pytest_file is not None:
-        writing.replace(pytest_file, run_directory.pytest_file(token, finding, story).encode())
+        writing.replace(pytest_file, output.pytest_file(token, finding, story).encode())
         print(f"Written: {pytest_file}")
     return verdicts.Verdict.INVALID.exit_code if run.finding else 0
 

@@ -212,7 +212,6 @@ BATON_OPERATIONS = (carry_baton, await_baton, try_baton, signal, double)
 @dataclasses.dataclass(frozen=True)
 class Run:
     decisions: list[int]
-    options: list[int]
     outcome: tuple[object, ...] | None
 
 
@@ -251,7 +250,7 @@ def made(
             pass
         finally:
             runtime.kill_all()
-    return Run(runtime.tape.decisions, runtime.tape.options, outcome)
+    return Run(runtime.decisions, outcome)
 
 
 def every_run(tasks: Sequence[Sequence[Body]], runs_max: int) -> list[Run] | None:
@@ -259,15 +258,28 @@ def every_run(tasks: Sequence[Sequence[Body]], runs_max: int) -> list[Run] | Non
     runs: list[Run] = []
     decisions: list[int] | None = []
     while decisions is not None and len(runs) < runs_max:
-        run = made(tasks, random_strategies.Replay(decisions))
+        replay = _Replay(decisions)
+        run = made(tasks, replay)
         runs.append(run)
-        decisions = _next(run)
+        decisions = _next(run.decisions, replay.options)
     return runs if decisions is None else None
 
 
-def _next(run: Run) -> list[int] | None:
+class _Replay(random_strategies.Replay):
+    """Knows how many options there were."""
+
+    def __init__(self, decisions: Sequence[int]) -> None:
+        super().__init__(decisions)
+        self.options: list[int] = []
+
+    def choose(self, choice: choices.Choice) -> int:
+        self.options.append(choice.options)
+        return super().choose(choice)
+
+
+def _next(decisions: Sequence[int], options: Sequence[int]) -> list[int] | None:
     """Return the decisions of the next run, depth first; None: this was the last one."""
-    for place in reversed(range(len(run.decisions))):
-        if run.decisions[place] + 1 < run.options[place]:
-            return [*run.decisions[:place], run.decisions[place] + 1]
+    for place in reversed(range(len(decisions))):
+        if decisions[place] + 1 < options[place]:
+            return [*decisions[:place], decisions[place] + 1]
     return None

@@ -12,7 +12,7 @@ from typing import Any
 from harness import concurrency
 from harness.apiserver.scheme import resources
 from harness.explore.runtime import choices, scheduler, tasks
-from harness.explore.search.whole import covering, turns
+from harness.explore.search.whole import depth_first, turns
 from harness.explore.worlds import world_catalogue
 
 _VERSION = re.compile(r"(resource)?[vV]ersion\W+\d+")
@@ -28,7 +28,7 @@ class Run:
     end: list[str]
 
 
-class Keyed(covering.Covering):
+class Keyed(depth_first.Covering):
     """Takes the turns of a sequence, then random ones."""
 
     def __init__(self, keys: Sequence[turns.Key], stream: random.Random) -> None:
@@ -40,7 +40,7 @@ class Keyed(covering.Covering):
     def choose(self, choice: choices.Choice) -> int:
         if not choice.tasks:
             return 0
-        options = covering.possible(choice.tasks, choice.timers)
+        options = depth_first.possible(choice.tasks, choice.timers)
         place = len(self.turns)
         if place < len(self._keys):
             key = self._keys[place]
@@ -56,7 +56,7 @@ class Keyed(covering.Covering):
     def turn(self, options: Sequence[tasks.Task], timers: int, chosen: int) -> bool:
         task = options[chosen]
         key = (task.number, chosen >= len(options) - timers)
-        self.options.append([*covering.possible(options, timers)])
+        self.options.append([*depth_first.possible(options, timers)])
         self.turns.append(self._begun(task, key))
         return True
 

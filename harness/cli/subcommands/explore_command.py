@@ -178,7 +178,7 @@ def replay(
     """
     from harness.checks import judging
     from harness.cli.terminal import displaying
-    from harness.explore.output import run_directory
+    from harness.explore import output
     from harness.explore.search import search_campaign, tokens
     from harness.report import publishing
 
@@ -186,7 +186,7 @@ def replay(
     code = searching.tell(parsed, pytest_file)
     if save is not None:
         run = search_campaign.replay(parsed, record=True)
-        directory = run_directory.save(save, parsed, run)
+        directory = output.save(save, parsed, run)
         examination = judging.examine(directory)
         publishing.publish(examination)
         displaying.show(examination.judgement, directory)

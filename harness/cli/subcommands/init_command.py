@@ -187,7 +187,7 @@ def _known_to_fail(spec: "world_specs.WorldSpec") -> str:
 
     if spec.hazard is None:
         return ""
-    name, remedy = spec.hazard.hypothesis, spec.hazard.remedy
+    name, remedy = spec.hazard.id, spec.hazard.remedy
     about = f", but not with --remedy {remedy}" if remedy else f": {name}"
     if hazards.scripts(hazards.pages()[name].hazard):
         about += f"; flake-hunt confirm {name}"

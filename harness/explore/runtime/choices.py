@@ -1,6 +1,5 @@
-"""Choices of a run, the interface of strategies that make them, and their record."""
+"""Choices of a run, and the interface of strategies that make them."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -44,17 +43,3 @@ class Strategy(Protocol):
 
         0 is the undisturbed course of the run.
         """
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tape:
-    """The choices made in a run, in order."""
-
-    decisions: list[int] = dataclasses.field(default_factory=list)
-    options: list[int] = dataclasses.field(default_factory=list)
-    """Number of options of each decision."""
-
-    def add(self, decision: int, choice: Choice) -> None:
-        """Append a decision."""
-        self.decisions.append(decision)
-        self.options.append(choice.options)

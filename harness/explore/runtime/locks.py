@@ -1,10 +1,12 @@
-"""Locks and condition variables of the controlled runtime.
+"""Locks, condition variables and batons of the controlled runtime.
 
 Taking one is a choice point, unless it is private, and orders the tasks that take it.
 """
 
+import contextlib
 import functools
 import zlib
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -37,11 +39,9 @@ class ControlledLock(tasks.Shared):
 
     @property
     def is_blocking(self) -> bool:
-        """True while a task holds the lock."""
         return self._held
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002
-        """Take the lock, at a choice point."""
         del timeout
         if not self._is_private:
             self._await_at_point(self if blocking else None)
@@ -110,7 +110,6 @@ class ControlledLock(tasks.Shared):
             self._runtime.touch(part)
 
     def release(self) -> None:
-        """Release the lock and wake all waiting tasks, which compete for it."""
         self._held = False
         if self._holder is not None:
             self._holder.held.remove(self)
@@ -184,14 +183,12 @@ class ControlledCondition(ControlledLock):
             self.use_part(_WAITERS, Use.WRITE if self._sleeping else Use.READ)
 
     def notify(self, n: int = 1) -> None:
-        """Wake the first n waiters."""
         self._use_waiters(self._how)
         for task in self._sleeping[:n]:
             self._runtime.wake(task)
         del self._sleeping[:n]
 
     def notify_all(self) -> None:
-        """Wake all waiters."""
         self.notify(len(self._sleeping))
 
 
@@ -202,3 +199,73 @@ def _number(part: concurrency.Part) -> int:
     Two parts with one number would count as one, which is more uses than there are.
     """
     return zlib.crc32("\0".join(part).encode())
+
+
+class ControlledBaton(tasks.Shared):
+    """A role that one task at a time has: taken and put down under a condition variable's lock.
+
+    To take it and to put it down are uses of an object of its own, besides those of the lock. A
+    task that awaits it cannot go on, and the task that has it holds it like a lock, so that no race
+    asks for orders in which another task only finds that it has to wait.
+    """
+
+    def __init__(
+        self,
+        runtime: "scheduler.ControlledRuntime",
+        guard: ControlledLock,
+        name: str,
+        past: int,
+    ) -> None:
+        super().__init__(past)
+        self._runtime, self._guard, self._name = runtime, guard, name
+        self._holder: tasks.Task | None = None
+        self._waiting: list[tasks.Task] = []
+
+    @property
+    def is_blocking(self) -> bool:
+        return self._holder is not None or self._guard.is_blocking
+
+    @property
+    def is_taken(self) -> bool:
+        """True if a task has it; the lock must be held."""
+        self._runtime.observe(self)
+        return self._holder is not None
+
+    @contextlib.contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Wait until no task has it, at a choice point; the `with` block holds the lock."""
+        self._guard.acquire_to(Use.IN_PARTS, obstacle=self)
+        while self._holder is not None:
+            self._guard.release()
+            self._wait()
+            self._guard.take_here(how=Use.IN_PARTS)
+        self._runtime.observe(self)
+        try:
+            yield
+        finally:
+            self._guard.release()
+
+    def _wait(self) -> None:
+        task = self._runtime.current
+        self._waiting.append(task)
+        task.obstacle = self
+        self._runtime.block(f"baton {self._name}")
+
+    def take(self) -> None:
+        """Take it, under the lock. Raises RuntimeError if a task has it."""
+        if self._holder is not None:
+            raise RuntimeError(f"expected a baton that no task has, got {self._name}")
+        self._runtime.touch(self)
+        self._holder = self._runtime.current
+        self._holder.held.append(self)
+
+    def put_down(self) -> None:
+        """Put it down, under the lock, and wake those who await it."""
+        self._runtime.touch(self)
+        if self._holder is not None:
+            self._holder.held.remove(self)
+            self._holder = None
+        self._runtime.released(self)
+        for task in self._waiting:
+            self._runtime.wake_to_compete(task)
+        self._waiting.clear()

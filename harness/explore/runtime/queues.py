@@ -22,7 +22,6 @@ class ControlledQueue(tasks.Shared, Generic[T]):
     """An unbounded first-in, first-out queue that can be closed."""
 
     def __init__(self, runtime: "scheduler.ControlledRuntime", name: str) -> None:
-        """Create an empty queue; `name` is for messages."""
         super().__init__(runtime.first_past())
         self._runtime, self._name = runtime, name
         self._items: collections.deque[tuple[T, tuple[int, int]]] = collections.deque()
@@ -33,7 +32,6 @@ class ControlledQueue(tasks.Shared, Generic[T]):
 
     @property
     def is_blocking(self) -> bool:
-        """True while there is nothing to take."""
         return not self._items and self._closed_at is None
 
     def put(self, item: T) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 import greenlet
 
 from harness import concurrency
-from harness.explore.runtime import batons, choices, locks, observing, tasks
+from harness.explore.runtime import choices, locks, observing, tasks
 
 MAIN = "main"
 Record = Callable[[str, str, concurrency.StepFields], None]
@@ -32,7 +32,6 @@ class ControlledRuntime(concurrency.Runtime):
         *,
         choices_max: int = 100_000,
         time_max_ns: int = 10_000_000_000,
-        early_max: int = tasks.EARLY_MAX,
         private_locks: tuple[str, ...] = (),
         record: Record | None = None,
         observer: observing.Observer | None = None,
@@ -40,15 +39,15 @@ class ControlledRuntime(concurrency.Runtime):
         """Create a runtime.
 
         `choices_max`: raise TooLong beyond; `time_max_ns`: timers later than this never expire;
-        `early_max`: how many timers may expire while another task can run; `private_locks`:
-        suffixes of the names of locks that guard data which no longer changes once a world is at
-        rest, so that taking them is not a choice point; `record(task, step, fields)`: called for
-        every step; `observer`: receives what every turn of the explored part uses.
+        `private_locks`: suffixes of the names of locks that guard data which no longer changes once
+        a world is at rest, so that taking them is not a choice point; `record(task, step, fields)`:
+        called for every step; `observer`: receives what every turn of the explored part uses.
         """
         self._strategy, self._choices_max = strategy, choices_max
         self._observer = observer or observing.Observer()
         self._private_locks, self._record = private_locks, record
-        self.tape = choices.Tape()
+        self.decisions: list[int] = []
+        """The choices made so far, in order."""
         self._tasks: list[tasks.Task] = []
         self._names: collections.Counter[str] = collections.Counter()
         self._parents: dict[tasks.Task, tasks.Task | None] = {}
@@ -56,7 +55,7 @@ class ControlledRuntime(concurrency.Runtime):
         self._joining: dict[tasks.Task, tasks.Task] = {}
         """Which task waits for the end of each task."""
         self._ready: dict[tasks.Task, None] = {}
-        self._timers = tasks.Timers(time_max_ns=time_max_ns, early_max=early_max)
+        self._timers = tasks.Timers(time_max_ns=time_max_ns)
         self._shared = 0
         self._hub = greenlet.getcurrent()
         self.running: tasks.Task | None = None
@@ -68,7 +67,6 @@ class ControlledRuntime(concurrency.Runtime):
     # -------------------------------------------------------- concurrency.Runtime
 
     def lock(self, name: str) -> locks.ControlledLock:
-        """Return a lock; taking it is a choice point."""
         is_private = name.endswith(self._private_locks)
         return locks.ControlledLock(self, name, self.first_past(), is_private=is_private)
 
@@ -78,9 +76,8 @@ class ControlledRuntime(concurrency.Runtime):
         return locks.ControlledCondition(self, name, self.first_past(), is_private=is_private)
 
     def baton(self, guard: concurrency.Condition, name: str) -> concurrency.Baton:
-        """Return a baton; a task that awaits it cannot go on."""
         if isinstance(guard, locks.ControlledLock):
-            return batons.ControlledBaton(self, guard, name, self.first_past())
+            return locks.ControlledBaton(self, guard, name, self.first_past())
         return concurrency.RealBaton(guard)
 
     def reading(self, guard: concurrency.Lock) -> contextlib.AbstractContextManager[bool | None]:
@@ -96,7 +93,6 @@ class ControlledRuntime(concurrency.Runtime):
         return guard
 
     def uses(self, guard: concurrency.Lock, how: concurrency.Use, part: concurrency.Part) -> None:
-        """Record that the running task uses a part of what a lock guards."""
         if isinstance(guard, locks.ControlledLock):
             guard.use_part(part, how)
 
@@ -137,11 +133,9 @@ class ControlledRuntime(concurrency.Runtime):
         return f"{name} ({alike})" if alike > 1 else name
 
     def current_thread_name(self) -> str:
-        """Return the name of the running task."""
         return self.running.name if self.running else MAIN
 
     def sleep(self, seconds: float) -> None:
-        """Let virtual time pass."""
         self.block("sleeping", timeout=seconds)
 
     def monotonic_ns(self) -> int:
@@ -152,7 +146,6 @@ class ControlledRuntime(concurrency.Runtime):
         return self._timers.now_ns
 
     def wall_ns(self) -> int:
-        """Return virtual time, as if it began with the epoch."""
         return self.monotonic_ns()
 
     def step(self, name: str, fields: concurrency.StepFields) -> None:
@@ -208,7 +201,6 @@ class ControlledRuntime(concurrency.Runtime):
         return self._observer.position(), tail.past
 
     def take(self, head: tasks.Shared, put_at: tuple[int, int]) -> None:
-        """Record that the running task takes what was appended at a position."""
         turn, past = put_at
         self.touch(head, past)
         self._observer.follows(turn)
@@ -220,7 +212,6 @@ class ControlledRuntime(concurrency.Runtime):
             self._observer.uses(shared.identity, concurrency.Use.READ)
 
     def released(self, shared: tasks.Shared) -> None:
-        """Record that the running task has released a lock."""
         if self.running is not None:
             self._observer.releases(shared.identity)
 
@@ -281,12 +272,12 @@ class ControlledRuntime(concurrency.Runtime):
         self, options: int, free: int, among: Sequence[tasks.Task] = (), early: int = 0
     ) -> int:
         choice = choices.Choice(options, free, among, early)
-        if len(self.tape.decisions) >= self._choices_max:
+        if len(self.decisions) >= self._choices_max:
             self._fail(choices.TooLong(f"more than {self._choices_max} choices"))
         chosen = self._strategy.choose(choice)
         if chosen == choices.GIVE_UP:
             self._fail(choices.GivenUp())
-        self.tape.add(chosen, choice)
+        self.decisions.append(chosen)
         return chosen
 
     def _begin_turn(self, options: Sequence[tasks.Task], early: int, chosen: int) -> None:
@@ -414,7 +405,6 @@ class ControlledRuntime(concurrency.Runtime):
         task.waits_for = ""
 
     def _let_time_pass(self) -> None:
-        """Advance virtual time to the next timer, if there is one."""
         first = self._timers.next_ns()
         if first is not None:
             self._let_time_be(first)

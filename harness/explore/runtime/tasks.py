@@ -74,7 +74,6 @@ class Task:
             self.wait_for_end(self, timeout)
 
     def is_alive(self) -> bool:
-        """Return whether the task has not ended."""
         return not self.done
 
 
@@ -88,16 +87,15 @@ Without a limit, endless retrying would be a finding.
 class Timers:
     """Tasks that wait with a timeout."""
 
-    def __init__(self, *, time_max_ns: int, early_max: int = EARLY_MAX) -> None:
+    def __init__(self, *, time_max_ns: int) -> None:
         """Create a clock at 0. Timers later than `time_max_ns` never expire."""
         self._time_max_ns = time_max_ns
         self._waiting: dict[Task, None] = {}
         self.now_ns = 0
-        self.early_left = early_max
+        self.early_left = EARLY_MAX
         """Number of timers that may still expire early."""
 
     def set(self, task: Task, seconds: float) -> None:
-        """Set the task's timer to expire after this time."""
         # At least one nanosecond, or time would not advance.
         task.deadline_ns = self.now_ns + max(round(seconds * 1e9), 1)
         self._waiting[task] = None

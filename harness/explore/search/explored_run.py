@@ -50,12 +50,10 @@ def explore_once(
     remedies: Sequence[str] = (),
     record: bool = False,
     observer: observing.Observer | None = None,
-    early_max: int = tasks.EARLY_MAX,
 ) -> ExploredRun:
     """Create a world and run it under the strategy to its end or the first finding.
 
-    `observer` receives what every turn uses; None: there is none. `early_max`: how many timers may
-    expire while another task can run.
+    `observer` receives what every turn uses; None: there is none.
     """
     steps: list[RunStep] = []
     commits: list[tuple[int, watch_cache.Commit]] = []
@@ -69,7 +67,6 @@ def explore_once(
         private_locks=spec.private_locks,
         record=on_step if record else None,
         observer=observer,
-        early_max=early_max,
     )
     finding: str | None = None
     was_given_up, names = False, {}
@@ -90,7 +87,7 @@ def explore_once(
             runtime.kill_all()
     return ExploredRun(
         finding=finding,
-        decisions=runtime.tape.decisions,
+        decisions=runtime.decisions,
         state=state,
         was_given_up=was_given_up,
         steps=steps,

@@ -19,7 +19,6 @@ class RandomWalk:
         self._stream, self._stay = stream, stay
 
     def choose(self, choice: choices.Choice) -> int:
-        """Return a random option."""
         if choice.free == 1 and self._stream.random() < self._stay:
             return 0
         if choice.timers and self._stream.random() >= EARLY_TIMER_PROBABILITY:
@@ -43,7 +42,6 @@ class Pct:
         self._count = 0
 
     def choose(self, choice: choices.Choice) -> int:
-        """Return the option of the highest priority."""
         if not choice.tasks:
             return self._stream.randrange(choice.options)
         self._count += 1

@@ -65,7 +65,6 @@ class RandomProgress:
     """The first finding and its token; None: there is none."""
 
     def add(self, hunt: search_campaign.Hunt, searched: search_campaign.SearchProgress) -> None:
-        """Add a world."""
         self.worlds += 1
         self.schedules += searched.schedules
         self.features.update(random_specs.features(hunt.scenario))

@@ -72,7 +72,7 @@ class Hunt:
 
 
 FINDINGS_KEPT = 100
-"""Maximum number of findings kept; further ones are only counted."""
+"""Maximum number of findings kept."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -86,21 +86,8 @@ class SearchProgress:
     """The states of interleavings that differ in more than the order of independent steps."""
     findings: list[tuple[str, list[int]]] = dataclasses.field(default_factory=list)
     """Descriptions of findings, with the decisions that lead to them."""
-    finding_count: int = 0
     is_complete: bool = False
     """True if every run was made."""
-    left: float | None = None
-    """Share of a whole search that is left, if all options were alike; None: another search."""
-
-    @property
-    def schedules_left(self) -> int | None:
-        """Least number of schedules that are left, by what is known now; None: unknown.
-
-        It grows while races are found that ask for more.
-        """
-        if self.left is None or not 0 <= self.left < 1:
-            return None
-        return round(self.schedules * self.left / (1 - self.left))
 
     def add(self, run: explored_run.ExploredRun) -> None:
         self.schedules += 1
@@ -108,10 +95,8 @@ class SearchProgress:
             self.given_up += 1
         else:
             self.distinct.add(run.state)
-        if run.finding is not None:
-            self.finding_count += 1
-            if len(self.findings) < FINDINGS_KEPT:
-                self.findings.append((run.finding, run.decisions))
+        if run.finding is not None and len(self.findings) < FINDINGS_KEPT:
+            self.findings.append((run.finding, run.decisions))
 
 
 def explore(hunt: Hunt) -> Iterator[SearchProgress]:
@@ -121,8 +106,6 @@ def explore(hunt: Hunt) -> Iterator[SearchProgress]:
     with _collecting_after_runs():
         for run in _samples(hunt) if whole is None else _every_run(hunt, whole):
             progress.add(run)
-            if whole is not None:
-                progress.left = whole.left()
             yield progress
             if _is_over(hunt, progress, started):
                 return
@@ -175,7 +158,6 @@ def _collecting_after_runs() -> Iterator[None]:
 
 
 def replay(token: tokens.Token, *, record: bool = False) -> explored_run.ExploredRun:
-    """Execute a token's run again."""
     strategy = random_strategies.Replay(token.decisions)
     return explored_run.explore_once(
         token.spec, strategy, defects=token.defects, remedies=token.remedies, record=record

@@ -46,7 +46,6 @@ class Token:
         return sum(decision != 0 for decision in self.decisions)
 
     def with_decisions(self, decisions: Sequence[int]) -> "Token":
-        """Return the token of another run of the same world."""
         return dataclasses.replace(self, decisions=tuple(decisions))
 
     def __str__(self) -> str:

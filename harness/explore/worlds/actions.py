@@ -98,7 +98,6 @@ class Actions:
         self._world.clients.update_status(apis.CLAIMS, {**claim, "status": status})
 
     def give_back(self, target: str) -> None:
-        """Remove reservations of a claim one by one."""
         name, _, users = target.partition(" ")
         for uid in users.split(","):
             self._world.clients.patch(
@@ -125,7 +124,6 @@ class Actions:
     # ------------------------------------------------------------------------------ pools
 
     def withdraw_pool(self, part: str) -> None:
-        """Delete the slices of a pool."""
         for name in self._slices_of(part):
             with apis.if_there():
                 self._world.clients.delete(apis.SLICES, name)
@@ -141,7 +139,6 @@ class Actions:
         self._change_slices(part, renewed)
 
     def revise_devices(self, part: str) -> None:
-        """Change an attribute of the devices of a pool."""
         revision = {"gpu.example/revision": {"int": 1}}
         self._change_devices(
             part,
@@ -230,17 +227,16 @@ class Actions:
         """Change an object, again after each conflict; do nothing if it is gone."""
         namespace = world_fixtures.NAMESPACE if resource.namespaced else None
         update = self._world.clients.update_status if is_status else self._world.clients.update
-        is_changed = False
-        while not is_changed:
+        while True:
             try:
                 found = self._world.clients.get(resource, name, namespace=namespace)
                 update(resource, change(found))
-                is_changed = True
             except apis.ApiError as error:
-                if not error.is_conflict:
-                    is_changed = error.is_not_found
-                    if not is_changed:
-                        raise
+                if error.is_conflict:
+                    continue
+                if not error.is_not_found:
+                    raise
+            return
 
 
 def _reported(claim: Object, kind: str) -> Object:

@@ -36,7 +36,6 @@ class ServerObjects:
         self._by_resource: dict[str, tasks.Shared] = {}
 
     def read(self, plural: str) -> None:
-        """Record a read of the objects of one resource."""
         self._runtime.observe(self._all)
         self._runtime.observe(self._of(plural))
 
@@ -234,7 +233,6 @@ class LocalServer:
             self._store.patch(target.resource, target.namespace, name, self._annotated)
 
     def _last_of(self, resource: resources.ResourceType, namespace: str) -> str:
-        """Return the name of the last object of a kind."""
         selection = watch_cache.Selection(resource=resource, namespace=namespace)
         return self._store.select(selection)[-1].name
 

@@ -58,7 +58,6 @@ class LocalWatch:
             yield line
 
     def close(self) -> None:
-        """End the watch."""
         self._lines.close()
 
 
@@ -84,7 +83,6 @@ class UndeliveredCommits:
         return self._released()
 
     def all(self) -> list[watch_cache.Commit]:
-        """Return everything."""
         commits = [commit for commit, _ in self._waiting]
         self._waiting.clear()
         return commits

@@ -33,7 +33,6 @@ class Moments:
         """Pod -> the names of its generated claims, as first recorded in its status."""
 
     def wait(self, moment: str) -> None:
-        """Wait until a moment has come."""
         self._event(moment).wait()
 
     def perform_at(self, part: parts.Part) -> None:

@@ -78,9 +78,7 @@ class Setting:
         return (part for part in self.parts if part.kind == kind)
 
     def has(self, names: Collection[str]) -> bool:
-        """Return whether one of these parts is there."""
         return any(part.name in names for part in self.parts)
 
     def does(self, *actions: str) -> bool:
-        """Return whether one of these actions happens."""
         return any(part.does in actions for part in self.parts)

@@ -50,10 +50,10 @@ WORKERS = 2
 TERMINATION_S = 0.1
 """Duration of the end of containers, in seconds."""
 GENERAL: Sequence[world_specs.Judge] = (
+    leftovers.without_claims,
     runnable_pods.stuck,
     scheduler_books.differing,
     leftovers.of_controller,
-    leftovers.without_claims,
     leftovers.of_extended_pods,
 )
 """The judges of a world at rest."""
@@ -106,7 +106,8 @@ class World:
     def objects(self) -> Iterable[Object]:
         """Return the nodes, and everything that is there from the start."""
         # Where no claim asks for admin access, the API server must refuse it.
-        is_admin = any("adminAccess" in str(part.documents) for part in self.setting.parts)
+        asked = self.setting.of_kind("claim")
+        is_admin = any("adminAccess" in str(part.documents) for part in asked)
         yield world_fixtures.namespace(is_admin=is_admin)
         yield world_fixtures.device_class()
         for node in self.setting.nodes:
@@ -320,7 +321,7 @@ class World:
         """Return the finding with the names of the hazards that are not remedied."""
         if finding is None or not self._unremedied:
             return finding
-        known = ", ".join(f"{it.hypothesis} without {it.remedy}" for it in self._unremedied)
+        known = ", ".join(f"{it.id} without {it.remedy}" for it in self._unremedied)
         return f"{finding} (the world has known hazards: {known})"
 
     def _time_is_over(self) -> bool:

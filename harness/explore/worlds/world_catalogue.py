@@ -1,5 +1,6 @@
 """The small worlds that can be explored, by name, and their sizes."""
 
+import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,7 @@ def _specs() -> Iterator[tuple[str, world_specs.WorldSpec]]:
 
 
 _HAZARDS = dict(hazards.of_worlds())
-WORLDS = {name: spec.known_to_fail(_HAZARDS.get(name)) for name, spec in _specs()}
+WORLDS = {name: dataclasses.replace(spec, hazard=_HAZARDS.get(name)) for name, spec in _specs()}
 """The worlds by name; every token contains a fingerprint of its world."""
 
 

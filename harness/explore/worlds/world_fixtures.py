@@ -42,7 +42,6 @@ _RESOURCES = {
 
 
 def resource_of(document: Object) -> resources.ResourceType:
-    """Return the resource of an object of a world."""
     return _RESOURCES[document["kind"]]
 
 
@@ -127,7 +126,6 @@ def namespace(*, is_admin: bool) -> Object:
 
 
 def device_class() -> Object:
-    """Return the class of all devices."""
     return {
         "apiVersion": apis.DEVICE_CLASSES.api_version,
         "kind": "DeviceClass",
@@ -213,7 +211,6 @@ def allocated(device: str, reserved: Sequence[Object] = (), *, node_name: str = 
 
 
 def template() -> Object:
-    """Return a template of claims for one device."""
     return {
         "apiVersion": apis.CLAIM_TEMPLATES.api_version,
         "kind": apis.CLAIM_TEMPLATES.kind,
@@ -238,14 +235,9 @@ def pod(name: str, *claims: str, scheduler: str = SCHEDULER, **spec: Any) -> Obj
     ]
     made = _pod(name, entries, scheduler, spec)
     if not claims:
-        ask_by_resource(made["spec"])
+        del made["spec"]["resourceClaims"]
+        made["spec"]["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
     return made
-
-
-def ask_by_resource(spec: Object) -> None:
-    """Change the spec of a pod: it asks for one device by the extended resource, not by claims."""
-    del spec["resourceClaims"]
-    spec["containers"][0]["resources"] = {"limits": {RESOURCE: "1"}}
 
 
 def pod_of_template(name: str, *, entries: Sequence[str] = ("device",)) -> Object:

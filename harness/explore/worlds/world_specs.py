@@ -11,10 +11,8 @@ from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import parts
 from harness.explore.worlds.oracles import (
-    claim_entries,
-    device_exclusivity,
+    claim_oracles,
     device_shares,
-    reservations,
     states,
 )
 from harness.scenario import hazards
@@ -84,10 +82,10 @@ class Oracle(Protocol):
 
 
 MakeOracle = Callable[[], Oracle]
-EXCLUSIVE: Sequence[MakeOracle] = (device_exclusivity.DeviceExclusivity,)
-DEVICES: Sequence[MakeOracle] = (device_exclusivity.DeviceExclusivity, device_shares.DeviceShares)
-RESERVED: Sequence[MakeOracle] = (device_exclusivity.DeviceExclusivity, reservations.Reservations)
-CONTROLLED: Sequence[MakeOracle] = (*RESERVED, claim_entries.ClaimEntries)
+EXCLUSIVE: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity,)
+DEVICES: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity, device_shares.DeviceShares)
+RESERVED: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity, claim_oracles.Reservations)
+CONTROLLED: Sequence[MakeOracle] = (*RESERVED, claim_oracles.ClaimEntries)
 
 
 class Size(NamedTuple):
@@ -100,16 +98,6 @@ class Size(NamedTuple):
 
 ANY_BINDERS = Size(0, 0)
 """The size `binders` of a world in which any number of pods may be bound at the same time."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Hazard:
-    """A way in which the correct subject still fails, as upstream does."""
-
-    hypothesis: str
-    """Its short name, such as H1 or kubernetes#128980, by which its page is found."""
-    remedy: str | None
-    """Name of the remedy with which the subject does not fail; None: there is none."""
 
 
 @functools.cache
@@ -140,11 +128,11 @@ class WorldSpec:
     """Choices after which a run counts as a livelock; none of the world's runs needs as many."""
     judged_s: float = math.inf
     """Virtual seconds after which timers may be cut off, so that nothing is expected any more."""
-    hazard: Hazard | None = None
+    hazard: hazards.Hazard | None = dataclasses.field(default=None, repr=False)
     """Why the correct subject fails in this world, as upstream; None: it does not. Its page says
     that it is of this world; a finding here is a real one, not an error of the explorer.
     """
-    drawn_hazards: Callable[[parts.Setting], Sequence[Hazard]] = lambda _: ()
+    drawn_hazards: Callable[[parts.Setting], Sequence[hazards.Hazard]] = lambda _: ()
     """Returns those of a drawn world."""
 
     @property
@@ -158,11 +146,6 @@ class WorldSpec:
             for name, size in self.sizes.items()
         }
         return dataclasses.replace(self, sizes=changed)
-
-    def known_to_fail(self, hazard: hazards.Hazard | None) -> "WorldSpec":
-        """Return the spec of a world in which the correct subject fails by a hazard; None: none."""
-        known = None if hazard is None else Hazard(hazard.id, hazard.remedy)
-        return dataclasses.replace(self, hazard=known)
 
     def source(self) -> str:
         """Return all that the world is made of, and the source of its class."""

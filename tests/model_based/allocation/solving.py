@@ -8,11 +8,11 @@ it is walked through from the beginning. It gives up after a number of judged as
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from harness.explore.worlds.oracles import offered_devices
 from harness.model import quantities
 from tests.model_based.allocation import selections, supplies, uses
 
@@ -272,9 +272,39 @@ def _wanted(option: Object) -> Mapping[str, str]:
 
 
 def _taken(wanted: Mapping[str, str], capacity: Object) -> dict[str, Any]:
-    return {
-        name: offered_devices.taken(wanted.get(name), entry) for name, entry in capacity.items()
-    }
+    return {name: _taken_of(wanted.get(name), entry) for name, entry in capacity.items()}
+
+
+def _taken_of(wanted: str | None, capacity: Object) -> Fraction | None:
+    """Return what a request takes of one capacity of a device; None: its policy forbids it.
+
+    `wanted` None: the request does not say. `capacity` is an entry of the device's `capacity`.
+    """
+    policy = capacity.get("requestPolicy", {})
+    default = quantities.amount(policy["default"]) if "default" in policy else None
+    if wanted is None:
+        return quantities.amount(capacity["value"]) if default is None else default
+    asked = quantities.amount(wanted)
+    rounded = _rounded(asked, policy)
+    if rounded is None and asked == default:
+        return asked
+    return None if rounded is None or rounded < 0 else rounded
+
+
+def _rounded(asked: Fraction, policy: Object) -> Fraction | None:
+    if "validValues" in policy:
+        return next(
+            (value for value in map(quantities.amount, policy["validValues"]) if value >= asked),
+            None,
+        )
+    if "validRange" not in policy:
+        return asked
+    limits = {name: quantities.amount(text) for name, text in policy["validRange"].items()}
+    rounded = max(asked, limits["min"])
+    if "step" in limits:
+        steps = math.ceil((rounded - limits["min"]) / limits["step"])
+        rounded = limits["min"] + steps * limits["step"]
+    return None if rounded > limits.get("max", rounded) else rounded
 
 
 def tolerates(option: Object, item: Object) -> bool:

@@ -29,18 +29,7 @@ class TurnNode(msgspec.Struct):
     def decision(self) -> int | None:
         return dict(self.options)[self.chosen] if self.is_choice else None
 
-    @property
-    def width(self) -> int:
-        """The number of options that are tried here, as far as is known."""
-        return 1 + len(self.to_do) + len(self.done)
-
-    @property
-    def left(self) -> int:
-        """The number of options that are still to be tried here."""
-        return len(self.to_do)
-
     def note(self, used: turns.Uses) -> None:
-        """Add what the chosen turn has used."""
         for identity, how in used.items():
             turns.note(self.used, identity, how)
 
@@ -53,11 +42,9 @@ class TurnNode(msgspec.Struct):
         self.to_do += [key for key in chosen if key in possible][:1] or self._unknown()
 
     def early_keys(self) -> list[turns.Key]:
-        """Return the timers that may expire early here."""
         return [key for key, _ in self.options if key[1]]
 
     def add_all(self) -> None:
-        """Have everything tried here that can happen."""
         self.to_do += self._unknown()
 
     def _known(self) -> set[turns.Key]:
@@ -91,22 +78,10 @@ class ValueNode(msgspec.Struct):
     options: int
     decision: int = 0
 
-    @property
-    def width(self) -> int:
-        """The number of options."""
-        return self.options
-
-    @property
-    def left(self) -> int:
-        """The number of options that are still to be tried here."""
-        return self.options - 1 - self.decision
-
     def go_on(self) -> bool:
         """Choose the next option; return False if nothing is left."""
-        if not self.left:
-            return False
         self.decision += 1
-        return True
+        return self.decision < self.options
 
 
 Node = TurnNode | ValueNode

@@ -46,7 +46,6 @@ class Race:
 
 
 def are_independent(one: Uses, other: Uses) -> bool:
-    """Return whether two turns of different tasks commute."""
     if len(other) < len(one):
         one, other = other, one
     return all(key not in other or _commute(how, other[key]) for key, how in one.items())

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.explore.worlds import literals, parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import leftovers, reservations, runnable_pods, scheduler_books
+from harness.explore.worlds.oracles import claim_oracles, leftovers, runnable_pods, scheduler_books
 from harness.explore.worlds.scheduling import competing_pods
 from harness.model.objects import Object
 
@@ -27,7 +27,6 @@ _POD = literals.pod("pod-1", "claim-1")
 
 
 def _entries(sizes: world_specs.Values) -> Iterator[parts.Part]:
-    """Yield a pod with several entries."""
     yield _TEMPLATE
     yield literals.CONTROLLER
     entries = [f"entry-{number}" for number in range(1, sizes["entries"] + 1)]
@@ -189,13 +188,13 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.does("delete_pod", "pod-1", when="bound pod-1"),
             literals.pod("pod-2", "claim-1", when="freed claim-1", is_at_once=True),
         ],
-        oracles=(*world_specs.CONTROLLED, reservations.AllocationFinalizers),
+        oracles=(*world_specs.CONTROLLED, claim_oracles.AllocationFinalizers),
         binders=(1, 1),
     ),
     "finalizer-overlooked": _spec(
         "H20: a claim is deleted as it was before it got its finalizer and an allocation",
         [*_ONE_CLAIM, _POD, literals.does("delete_claim", "claim-1")],
-        oracles=(reservations.AllocationFinalizers, *world_specs.CONTROLLED),
+        oracles=(claim_oracles.AllocationFinalizers, *world_specs.CONTROLLED),
         faults=["overlook-finalizers"],
         binders=(1, 1),
         faults_max=(1, 0),

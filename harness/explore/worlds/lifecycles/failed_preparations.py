@@ -6,7 +6,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis
-from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
+from harness.cluster.dra import claim_managers, driver_contracts, in_process_drivers, pod_claims
 from harness.cluster.driver import drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
 from harness.explore.worlds import world_fixtures, world_specs
@@ -24,11 +24,9 @@ class SeveralClaims(node_preparations.NodePreparations):
     """Each pod uses the first claim, and then one of its own, for which the driver fails once."""
 
     def claims_of(self, index: int) -> list[str]:
-        """Return the shared claim, and the pod's own."""
         return ["claim-1", f"claim-{index + 2}"]
 
     def objects(self) -> Iterable[Object]:
-        """Return the claims, allocated and reserved."""
         pods = range(self.sizes["pods"])
         users = [node_preparations.reservation(index) for index in pods]
         yield self._claim("claim-1", "device-0", users)
@@ -84,7 +82,11 @@ class UnregisteredDriver(node_preparations.NodePreparations):
     given_up = ("claim-1", "claim-2")
 
     def drivers(self) -> driver_contracts.Drivers:
-        return _NoDrivers()
+        return in_process_drivers.InProcessDrivers(_refuse, keeps_endings=True)
+
+
+def _refuse(driver: str) -> drivers.Driver:
+    raise driver_contracts.not_registered(driver)
 
 
 class UnnamedClaim(node_preparations.NodePreparations):
@@ -96,28 +98,8 @@ class UnnamedClaim(node_preparations.NodePreparations):
     given_up = ("claim-1",)
 
     def claims_of(self, index: int) -> list[str]:
-        """Return the name of a claim, or that there is none."""
         [name] = super().claims_of(index)
         return [pod_claims.UNKNOWN_NAME if name == "claim-1" else name]
-
-
-class _NoDrivers:
-    """The drivers of a node without any."""
-
-    keeps_endings = True
-
-    def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
-        """Raise PreparationError: it is not registered."""
-        del node
-        raise driver_contracts.not_registered(driver)
-
-    def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
-        """Return that it is not."""
-        del info, node
-        return False
-
-    def stop(self) -> None:
-        """Do nothing."""
 
 
 class ClaimMadeAgain(node_preparations.NodePreparations):
@@ -127,12 +109,10 @@ class ClaimMadeAgain(node_preparations.NodePreparations):
     """
 
     def begin(self) -> None:
-        """Start the thread of the first pod."""
         self._is_again = False
         self._spawn(0)
 
     def claims_of(self, index: int) -> list[str]:
-        """Return the name of both claims."""
         del index
         return ["claim-1"]
 
@@ -163,7 +143,6 @@ class LatePrepare(node_preparations.NodePreparations):
     driver_spec = driver_specs.DriverSpec(exclusivity=True)
 
     def begin(self) -> None:
-        """Start the late call, and the kubelet."""
         driver = self.parts.kubelet.driver(self.driver_spec, name=world_fixtures.DRIVER)
         api = apis.Api(self.server)
         self._served = self.parts.kubelet.served(driver, api, at=self._happened)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.explore.worlds import literals, parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_exclusivity, preparations, states
+from harness.explore.worlds.oracles import claim_oracles, preparations, states
 
 _EXISTS = {"operator": "Exists", "effect": "NoExecute"}
 _TOLERATED: dict[str, dict[str, Any]] = {
@@ -84,7 +84,7 @@ def _not_running(state: states.State) -> str | None:
 
 
 _PREPARED: tuple[world_specs.MakeOracle, ...] = (
-    device_exclusivity.DeviceExclusivity,
+    claim_oracles.DeviceExclusivity,
     preparations.Preparations,
 )
 

@@ -6,7 +6,7 @@ Random worlds have found these hazards.
 from collections.abc import Iterator
 
 from harness.explore.worlds import api_server, literals, parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import leftovers, reservations, runnable_pods
+from harness.explore.worlds.oracles import claim_oracles, leftovers, runnable_pods
 from harness.explore.worlds.scheduling import competing_pods
 
 _POD = "pod-1"
@@ -83,7 +83,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.pod(_POD),
             literals.does("finish_pod", _POD, when=f"bound {_POD}"),
         ],
-        oracles=(reservations.Reservations,),
+        oracles=(claim_oracles.Reservations,),
         at_rest=(leftovers.of_controller,),
         faults=["lose-response"],
         binders=(1, 1),

@@ -48,8 +48,6 @@ class _KeptFiles:
 
 
 def _checkpoint(kind: type[claim_infos.Checkpoint], files: _KeptFiles) -> claim_infos.Checkpoint:
-    """Return a checkpoint in these files."""
-
     class KeptCheckpoint(kind):  # type: ignore[misc,valid-type]
         def _content(self) -> bytes | None:
             return files.checkpoint
@@ -62,8 +60,6 @@ def _checkpoint(kind: type[claim_infos.Checkpoint], files: _KeptFiles) -> claim_
 
 
 def _driver(kind: type[drivers.Driver], files: _KeptFiles) -> type[drivers.Driver]:
-    """Return the class of a driver with these files."""
-
     class KeptDriver(kind):  # type: ignore[misc,valid-type]
         def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
             super()._configure(claim)
@@ -115,17 +111,14 @@ class NodePreparations(world.World):
         )
 
     def drivers(self) -> driver_contracts.Drivers:
-        """Return the drivers of the next process."""
         kind = preparation_oracles.observed(self.parts.kubelet.driver, self.prepared)
         driver = _driver(kind, self._files)
         return in_process_drivers.InProcessDrivers(lambda name: driver(self.driver_spec, name=name))
 
     def oracles(self) -> Iterable[world_specs.MakeOracle]:
-        """Return what creates the oracle of the node."""
         yield functools.partial(preparation_oracles.Preparations, unprepare_s=UNPREPARE_S)
 
     def objects(self) -> Iterable[Object]:
-        """Return both claims, allocated and reserved."""
         pods = range(self.sizes["pods"])
         for name in ("claim-1", "claim-2"):
             users = [reservation(index) for index in pods if self._claim_of(index) == name]
@@ -139,7 +132,6 @@ class NodePreparations(world.World):
         return apis.Api(self.server).get(apis.CLAIMS, name, namespace=namespace)
 
     def begin(self) -> None:
-        """Start a thread for each pod, and those of what else happens."""
         for index in range(self.sizes["pods"]):
             self._spawn(index)
         if self.setting.has((REFUSED,)):
@@ -165,7 +157,6 @@ class NodePreparations(world.World):
         self._finish(meta["uid"])
 
     def meta(self, index: int) -> dict[str, str]:
-        """Return the metadata of a pod."""
         return {**named(index), "namespace": world_fixtures.NAMESPACE}
 
     def claims_of(self, index: int) -> list[str]:
@@ -245,7 +236,6 @@ class NodePreparations(world.World):
             self._manager = self._new_manager()
 
     def unfinished(self) -> str | None:
-        """Return whether a pod has not ended."""
         if self._done < self.sizes["pods"]:
             return f"stuck: {self._done} pods have ended, expected {self.sizes['pods']}"
         return None
@@ -257,7 +247,6 @@ def named(index: int) -> dict[str, str]:
 
 
 def reservation(index: int) -> Object:
-    """Return the entry of a pod in `reservedFor`."""
     return {"resource": "pods", **named(index)}
 
 

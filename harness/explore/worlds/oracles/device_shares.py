@@ -6,17 +6,21 @@ slices consumes what it did when they last had it.
 
 import collections
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
-from harness.explore.worlds.oracles import offered_devices, states
+from harness.explore.worlds.oracles import states
 from harness.model import quantities
 from harness.model.objects import Object
+
+_ID = tuple[str, str, str]
+"""Driver, pool and name."""
 
 
 class DeviceShares:
     """Watches claims and slices: what all allocations take together is there to be taken."""
 
     def __init__(self) -> None:
-        self._known: dict[offered_devices.ID, offered_devices.Offer] = {}
+        self._known: dict[_ID, Object] = {}
         """Every device in its last version."""
         self.finding: str | None = None
         """Description of the first violation; None if there is none."""
@@ -24,31 +28,46 @@ class DeviceShares:
     def on_seen(self, seen: states.Seen) -> None:
         specs = [item["spec"] for item in seen.known.slices.values()]
         if seen.plural == "resourceslices":
-            self._known.update({offer.id: offer for offer in offered_devices.offers(specs)})
+            self._known.update(_devices(specs))
         elif seen.is_claim:
             self.finding = self.finding or next(
                 self._faults(specs, seen.known.claims.values()), None
             )
 
     def _faults(self, specs: list[Object], claims: Iterable[Object]) -> Iterator[str]:
-        by_device = collections.defaultdict(list)
+        taken: dict[_ID, list[Object]] = collections.defaultdict(list)
         for claim in claims:
             allocation = claim.get("status", {}).get("allocation") or {}
             for result in allocation.get("devices", {}).get("results") or ():
                 if not result.get("adminAccess"):
-                    by_device[offered_devices.id_of(result)].append(result)
-        yield from _wrong_shares(by_device)
-        for offer in offered_devices.offers(specs):
-            if offer.is_shared:
-                yield from _exceeded(offer, by_device[offer.id])
-        known = [self._known[it] for it in by_device if by_device[it] and it in self._known]
-        used = offered_devices.used_counters(known)
-        for place, declared in offered_devices.counters(specs).items():
-            if used[place] > declared:
-                yield f"counter {place[3]} of {place[2]}: {used[place]} of {declared} are used"
+                    taken[result["driver"], result["pool"], result["device"]].append(result)
+        yield from _wrong_shares(taken)
+        for place, device in _devices(specs):
+            if device.get("allowMultipleAllocations"):
+                yield from _exceeded(device, taken.get(place, []))
+        yield from self._overdrawn(specs, taken)
+
+    def _overdrawn(self, specs: list[Object], taken: Iterable[_ID]) -> Iterator[str]:
+        used: dict[tuple[str, ...], Fraction] = collections.defaultdict(Fraction)
+        for place in taken:
+            for item in self._known.get(place, {}).get("consumesCounters") or ():
+                for counter, consumed in item["counters"].items():
+                    used[*place[:2], item["counterSet"], counter] += _amount(consumed["value"])
+        for spec in specs:
+            for item in spec.get("sharedCounters") or ():
+                for counter, declared in item["counters"].items():
+                    sum_used = used[spec["driver"], spec["pool"]["name"], item["name"], counter]
+                    if sum_used > (total := _amount(declared["value"])):
+                        yield f"counter {counter} of {item['name']}: {sum_used} of {total} are used"
 
 
-def _wrong_shares(taken: dict[offered_devices.ID, list[Object]]) -> Iterator[str]:
+def _devices(specs: Iterable[Object]) -> Iterator[tuple[_ID, Object]]:
+    for spec in specs:
+        for device in spec.get("devices") or ():
+            yield (spec["driver"], spec["pool"]["name"], device["name"]), device
+
+
+def _wrong_shares(taken: dict[_ID, list[Object]]) -> Iterator[str]:
     for (_, _, name), results in taken.items():
         shares = collections.Counter(item["shareID"] for item in results if "shareID" in item)
         for share, count in shares.items():
@@ -58,11 +77,13 @@ def _wrong_shares(taken: dict[offered_devices.ID, list[Object]]) -> Iterator[str
             yield f"share: {name} is allocated whole, and shares of it"
 
 
-def _exceeded(offer: offered_devices.Offer, taken: list[Object]) -> Iterator[str]:
-    for capacity, declared in (offer.device.get("capacity") or {}).items():
-        used = sum(
-            offered_devices.amount((result.get("consumedCapacity") or {}).get(capacity, "0"))
-            for result in taken
-        )
+def _exceeded(device: Object, taken: list[Object]) -> Iterator[str]:
+    for name, declared in (device.get("capacity") or {}).items():
+        used = sum(_amount((it.get("consumedCapacity") or {}).get(name, "0")) for it in taken)
         if used > quantities.amount(declared["value"]):
-            yield f"capacity {capacity} of {offer.id[2]}: {used} of {declared['value']} are used"
+            yield f"capacity {name} of {device['name']}: {used} of {declared['value']} are used"
+
+
+def _amount(text: str) -> Fraction:
+    """Return a quantity; one below zero counts as zero."""
+    return max(quantities.amount(text), Fraction(0))

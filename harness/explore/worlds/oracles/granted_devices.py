@@ -3,23 +3,50 @@
 A scheduler may not have heard of a change of the slices yet. A device is therefore judged by all
 versions of it since all was at rest last: one of them has to do. A rest ends every delay, so that
 what was gone or tainted by then must not be allocated any more.
+
+Devices and requests are read and compared as the checks do that.
 """
 
 import collections
-from collections.abc import Iterator
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping
 
-from harness.explore.worlds.oracles import offered_devices, states
+from harness.checks.devices import device_catalogue, requested_devices
+from harness.checks.observed import observed_claims, observed_cluster
+from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 
-Offer = offered_devices.Offer
+_Result = observed_claims.AllocationResult
+
+
+@dataclasses.dataclass(frozen=True)
+class _Version:
+    """One version of a device."""
+
+    driver: str
+    node: str | None
+    """The node that alone can use the device; None: it does not name one."""
+    device: observed_cluster.Device
+
+    @functools.cached_property
+    def known(self) -> device_catalogue.KnownDevice:
+        return device_catalogue.KnownDevice(self.driver, self.device, device_catalogue.Place())
+
+    def is_tolerated(self, wanted: observed_claims.ExactRequest) -> bool:
+        return all(
+            any(observed_cluster.tolerates(item, taint) for item in wanted.tolerations or ())
+            for taint in self.device.taints or ()
+            if taint.is_blocking
+        )
 
 
 class GrantedDevices:
     """Watches claims and slices."""
 
     def __init__(self) -> None:
-        self._offers: list[Offer] = []
-        self._known: dict[offered_devices.ID, list[Offer]] = {}
+        self._offered: dict[str, _Version] = {}
+        self._known: dict[str, list[_Version]] = {}
         """The versions of each device since the last rest."""
         self._new_rules: set[str] = set()
         self.tainted_drivers: set[str] = set()
@@ -38,82 +65,91 @@ class GrantedDevices:
 
     def on_seen(self, seen: states.Seen) -> None:
         if seen.plural == "resourceslices":
-            specs = (item["spec"] for item in seen.known.slices.values())
-            self._offers = list(offered_devices.offers(specs))
+            self._offered = dict(_offers(seen.known.slices))
             self._note_offers()
         elif seen.is_claim and not seen.is_gone and self.finding is None:
             had, has = (
                 "allocation" in (it or {}).get("status", {}) for it in (seen.before, seen.object)
             )
             if has and not had:
-                self.finding = next(self._faults(seen.object), None)
+                claim = states.observed(seen.object, observed_claims.Claim)
+                self.finding = next(self._faults(claim), None)
 
     def _note_offers(self) -> None:
-        for offer in self._offers:
-            versions = self._known.setdefault(offer.id, [])
-            if offer not in versions:
-                versions.append(offer)
+        for device, version in self._offered.items():
+            versions = self._known.setdefault(device, [])
+            if version not in versions:
+                versions.append(version)
 
-    def _faults(self, claim: Object) -> Iterator[str]:
-        name = claim["metadata"]["name"]
-        results = claim["status"]["allocation"]["devices"].get("results") or []
-        by_request = collections.defaultdict(list)
-        for result in results:
-            by_request[result["request"]].append(result)
-            if offered_devices.id_of(result) not in self._known:
-                yield f"gone: {name} got {result['device']}, which is in no slice"
-        ids = [offered_devices.id_of(item) for item in results if "shareID" not in item]
+    def _faults(self, claim: observed_claims.Claim) -> Iterator[str]:
+        name, by_request = claim.metadata.name, collections.defaultdict(list)
+        for result in claim.results:
+            by_request[result.request].append(result)
+            if result.id not in self._known:
+                yield f"gone: {name} got {result.device}, which is in no slice"
+        ids = [item.id for item in claim.results if not item.share]
         if len({*ids}) < len(ids):
             yield f"twice: {name} got one device several times"
-        for request in claim["spec"]["devices"]["requests"]:
+        for request in claim.spec.devices.requests or ():
             yield from self._of_request(name, request, by_request)
-        yield from self._of_constraints(claim, results)
-        yield from self._of_nodes(claim, results)
+        newest = [self._known[result.id][-1].known for result in claim.results]
+        for constraint in claim.spec.devices.constraints or ():
+            if not requested_devices.is_kept(constraint, newest):
+                yield f"constraint: the devices of {name} violate {constraint}"
+        yield from self._of_nodes(claim)
 
     def _of_request(
-        self, name: str, request: Object, by_request: dict[str, list[Object]]
+        self,
+        name: str,
+        request: observed_claims.Request,
+        by_request: Mapping[str, list[_Result]],
     ) -> Iterator[str]:
-        granted = [wish for wish in offered_devices.wishes(request) if by_request.get(wish.name)]
+        granted = [it for it in request.options.items() if by_request.get(it[0])]
         if len(granted) != 1:
-            yield f"asked: {name} got {len(granted)} alternatives of {request['name']}"
+            yield f"asked: {name} got {len(granted)} alternatives of {request.name}"
             return
-        [wish] = granted
-        results = by_request[wish.name]
-        if wish.count not in (None, len(results)):
-            yield f"asked: {name} got {len(results)} devices for {wish.name}, not {wish.count}"
+        [(option, wanted)] = granted
+        results = by_request[option]
+        if wanted.number not in (None, len(results)):
+            yield f"asked: {name} got {len(results)} devices for {option}, not {wanted.number}"
         for result in results:
-            versions = self._known[offered_devices.id_of(result)]
-            if bool(result.get("adminAccess")) != wish.is_admin:
-                yield f"admin: {name} got {result['device']} with the wrong access"
-            if not any(offer.is_shared == ("shareID" in result) for offer in versions):
-                yield f"share: {name} got {result['device']} in the wrong way"
-            if not any(map(wish.selects, versions)):
-                yield f"selected: {name} got {result['device']}, which its selectors rule out"
-            if not any(wish.tolerates(item, self.tainted_drivers) for item in versions):
-                yield f"taint: {name} got {result['device']}, which has a taint"
+            yield from self._of_result(name, wanted, result)
 
-    def _of_constraints(self, claim: Object, results: list[Object]) -> Iterator[str]:
-        newest = [self._known[offered_devices.id_of(result)][-1] for result in results]
-        for constraint in claim["spec"]["devices"].get("constraints") or ():
-            if not offered_devices.holds(constraint, newest):
-                yield f"constraint: the devices of {claim['metadata']['name']} violate {constraint}"
+    def _of_result(
+        self, name: str, wanted: observed_claims.ExactRequest, result: _Result
+    ) -> Iterator[str]:
+        versions = self._known[result.id]
+        if bool(result.admin_access) != wanted.admin_access:
+            yield f"admin: {name} got {result.device} with the wrong access"
+        if not any(it.known.is_shareable == bool(result.share) for it in versions):
+            yield f"share: {name} got {result.device} in the wrong way"
+        if not any(
+            all(requested_devices.matches(it.known, text) for text in wanted.expressions)
+            for it in versions
+        ):
+            yield f"selected: {name} got {result.device}, which its selectors rule out"
+        if result.driver in self.tainted_drivers or not any(
+            it.is_tolerated(wanted) for it in versions
+        ):
+            yield f"taint: {name} got {result.device}, which has a taint"
 
-    def _of_nodes(self, claim: Object, results: list[Object]) -> Iterator[str]:
+    def _of_nodes(self, claim: observed_claims.Claim) -> Iterator[str]:
         """Yield whether the devices are not on the nodes that the allocation names."""
-        named = nodes_of(claim["status"]["allocation"])
-        for result in results:
-            versions = self._known[offered_devices.id_of(result)]
-            places = {offer.node for offer in versions}
+        allocation = claim.status.allocation
+        selector = allocation.node_selector if allocation else None
+        named = device_catalogue.only_names(selector) if selector else None
+        for result in claim.results:
+            places = {version.node for version in self._known[result.id]}
             if None not in places and (not named or not {*named} <= places):
-                name = claim["metadata"]["name"]
-                yield f"place: {result['device']} of {name} is on {places}, not {named}"
+                yield f"place: {result.device} of {claim.metadata.name} is on {places}, not {named}"
 
 
-def nodes_of(allocation: Object) -> list[str]:
-    """Return the nodes that the selector of an allocation names; empty: it names none."""
-    terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
-    fields = (field for term in terms for field in term.get("matchFields") or ())
-    return [node for field in fields for node in field["values"]]
+def _offers(slices: Mapping[str, Object]) -> Iterator[tuple[str, _Version]]:
+    for document in slices.values():
+        spec = states.observed(document["spec"], observed_cluster.SliceSpec)
+        for device in spec.devices or ():
+            version = _Version(spec.driver, spec.node_name or device.node_name, device)
+            yield f"{spec.driver}/{spec.pool.name}/{device.name}", version
 
 
 class ReadyDevices:

@@ -39,7 +39,6 @@ class Preparations:
         """Do nothing: this is about nodes."""
 
     def on_prepared(self, info: prepared_claims.PreparedClaim, *, driver: str) -> None:
-        """Judge a preparation that has succeeded."""
         self._forget_ended()
         place = info.name, info.node, driver
         if place in self._prepared and place not in self._repeated:
@@ -72,7 +71,6 @@ class Preparations:
         self._repeated = {*self._prepared}
 
     def on_unpreparing(self, place: _Place) -> None:
-        """Judge the beginning of an unpreparation."""
         for pod, claim in sorted(self._running):
             if claim == place[0]:
                 self._find(f"prepared: {claim} was unprepared while {pod} runs")
@@ -81,7 +79,6 @@ class Preparations:
             self._prepared[place] = self._prepared[place][0], until_s
 
     def on_running(self, pod: str, claim: str) -> None:
-        """Judge the start of a pod whose claim is prepared, as it was answered."""
         held = [until_s for (name, _, _), (_, until_s) in self._prepared.items() if name == claim]
         if None not in held:
             self._find(f"prepared: {pod} runs, but {claim} is not prepared")

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -9,6 +10,7 @@ from harness.apiserver.storage import watch_cache
 from harness.explore.worlds import world_fixtures
 from harness.model.objects import Object
 
+T = TypeVar("T")
 _EXTENDED = "deviceclass.resource.kubernetes.io/"
 
 
@@ -72,6 +74,11 @@ class State:
     """True if a claim controller runs."""
     tainted: frozenset[str] = frozenset()
     """Drivers whose devices are all tainted by a rule."""
+
+
+def observed(document: Object, kind: type[T]) -> T:
+    """Return an object in the type in which the checks observe it."""
+    return msgspec.json.decode(msgspec.json.encode(document), type=kind)
 
 
 def extended_claims(pod: Object) -> list[Object]:

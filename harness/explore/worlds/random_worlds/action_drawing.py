@@ -33,7 +33,6 @@ def actions(
     is_controlled: bool,
     has_kubelets: bool,
 ) -> list[parts.Part]:
-    """Draw what other clients do."""
     found = [
         *_of_pods(stream, users, is_controlled=is_controlled, has_kubelets=has_kubelets),
         *_of_claims(stream, supply, is_controlled=is_controlled, is_allocated=users.is_allocated),

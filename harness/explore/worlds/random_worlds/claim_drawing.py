@@ -17,7 +17,6 @@ _LEAST = (
 
 
 def asked(stream: Stream, supply: device_drawing.Supply) -> Object:
-    """Return the `devices` of the spec of a claim."""
     if len(supply.drivers) > 1 and stream.chance(0.7, "claim: devices of two drivers"):
         requests = [
             _request(f"of-{number}", {**_of_driver(driver), "count": stream.number(1, 2)})

@@ -74,26 +74,23 @@ def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 def _tainted(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: tainted")
-    pools = []
-    for node in nodes:
-        listed = world_fixtures.devices(stream.number(1, 3))
-        for device in listed:
-            if stream.chance(0.5):
-                device["taints"] = [TAINT]
-        pools.append(_of_one_slice(listed, node))
-    return Supply(nodes=nodes, pools=tuple(pools), has_taints=True)
+
+    def change(_: int, device: Object) -> None:
+        if stream.chance(0.5):
+            device["taints"] = [TAINT]
+
+    return Supply(nodes=nodes, pools=_drawn(stream, nodes, (1, 3), change), has_taints=True)
 
 
 def _kinds(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: of kinds")
     values = ("x", "y", "z")
-    pools = []
-    for node in nodes:
-        listed = world_fixtures.devices(stream.number(2, 4))
-        for device in listed:
-            device["attributes"] = {KIND: {"string": stream.one_of(values)}}
-        pools.append(_of_one_slice(listed, node))
-    return Supply(nodes=nodes, pools=tuple(pools), kinds=values, is_tight=True)
+
+    def change(_: int, device: Object) -> None:
+        device["attributes"] = {KIND: {"string": stream.one_of(values)}}
+
+    pools = _drawn(stream, nodes, (2, 4), change)
+    return Supply(nodes=nodes, pools=pools, kinds=values, is_tight=True)
 
 
 def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
@@ -116,20 +113,16 @@ def _counters(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: counters")
     has_kinds = stream.chance(0.5)
     has_taints = stream.chance(0.65, "devices: counters and taints")
-    pools = []
-    for node in nodes:
-        listed = world_fixtures.devices(stream.number(2, 3))
-        for device in listed:
-            device["consumesCounters"] = [_consumed(stream.one_of((2, 4, 8, 8)))]
-            if has_kinds:
-                device["attributes"] = {KIND: {"string": stream.one_of(("x", "y"))}}
-            if has_taints and stream.chance(0.5):
-                device["taints"] = [TAINT]
-        pools.append(_pool(node, _with_counters(listed, node)))
-    kinds = ("x", "y") if has_kinds else ()
-    return Supply(
-        nodes=nodes, pools=tuple(pools), kinds=kinds, has_taints=has_taints, is_tight=True
-    )
+
+    def change(_: int, device: Object) -> None:
+        device["consumesCounters"] = [_consumed(stream.one_of((2, 4, 8, 8)))]
+        if has_kinds:
+            device["attributes"] = {KIND: {"string": stream.one_of(("x", "y"))}}
+        if has_taints and stream.chance(0.5):
+            device["taints"] = [TAINT]
+
+    pools, kinds = _drawn(stream, nodes, (2, 3), change), ("x", "y") if has_kinds else ()
+    return Supply(nodes=nodes, pools=pools, kinds=kinds, has_taints=has_taints, is_tight=True)
 
 
 def _two_drivers(stream: Stream, nodes: tuple[str, ...]) -> Supply:
@@ -159,36 +152,25 @@ def _across_nodes(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: shares")
-    pools = []
     has_counters = stream.chance(0.4, "devices: shares that consume counters")
-    for node in nodes:
-        listed = world_fixtures.devices(stream.number(1, 3))
-        for index, device in enumerate(listed):
-            if has_counters:
-                device["consumesCounters"] = [_consumed(stream.one_of((4, 6, 8)))]
-            if index == 0 or stream.chance(0.3):
-                device["allowMultipleAllocations"] = True
-                device["capacity"] = {"memory": {"value": str(TOTAL)}}
-                device["attributes"] = {KIND: {"string": "shared"}}
-            else:
-                device["attributes"] = {KIND: {"string": "whole"}}
-        pools.append(
-            _pool(node, _with_counters(listed, node))
-            if has_counters
-            else _of_one_slice(listed, node)
-        )
-    kinds = ("shared", "whole")
-    return Supply(nodes=nodes, pools=tuple(pools), kinds=kinds, has_shares=True)
+
+    def change(index: int, device: Object) -> None:
+        if has_counters:
+            device["consumesCounters"] = [_consumed(stream.one_of((4, 6, 8)))]
+        is_shared = index == 0 or stream.chance(0.3)
+        if is_shared:
+            device["allowMultipleAllocations"] = True
+            device["capacity"] = {"memory": {"value": str(TOTAL)}}
+        device["attributes"] = {KIND: {"string": "shared" if is_shared else "whole"}}
+
+    pools = _drawn(stream, nodes, (1, 3), change)
+    return Supply(nodes=nodes, pools=pools, kinds=("shared", "whole"), has_shares=True)
 
 
 def _conditions(stream: Stream, nodes: tuple[str, ...]) -> Supply:
     stream.note("devices: binding conditions")
-    pools = []
-    for node in nodes:
-        listed = world_fixtures.devices(stream.number(1, 2))
-        with_conditions = [{**item, **world_fixtures.CONDITIONS} for item in listed]
-        pools.append(_of_one_slice(with_conditions, node))
-    return Supply(nodes=nodes, pools=tuple(pools), has_conditions=True)
+    pools = _drawn(stream, nodes, (1, 2), lambda _, it: it.update(world_fixtures.CONDITIONS))
+    return Supply(nodes=nodes, pools=pools, has_conditions=True)
 
 
 _Shape = Callable[[Stream, tuple[str, ...]], Supply]
@@ -206,6 +188,25 @@ _SHAPES: Sequence[tuple[_Shape, float]] = (
 
 
 # ---------------------------------------------------------------------------- their objects
+
+
+def _drawn(
+    stream: Stream,
+    nodes: tuple[str, ...],
+    count: tuple[int, int],
+    change: Callable[[int, Object], None],
+) -> tuple[parts.Part, ...]:
+    """Return a pool for each node with such a number of devices, each changed in its turn."""
+    pools = []
+    for node in nodes:
+        listed = world_fixtures.devices(stream.number(*count))
+        for index, device in enumerate(listed):
+            change(index, device)
+        counted = "consumesCounters" in listed[0]
+        pools.append(
+            _pool(node, _with_counters(listed, node)) if counted else _of_one_slice(listed, node)
+        )
+    return tuple(pools)
 
 
 def _of_one_slice(devices: Sequence[Object], node: str) -> parts.Part:

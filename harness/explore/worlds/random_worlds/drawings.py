@@ -20,7 +20,6 @@ class DrawingStream:
         return tuple(self._features)
 
     def note(self, feature: str) -> None:
-        """Remember a feature."""
         self._features[feature] = None
 
     def chance(self, probability: float, feature: str = "") -> bool:
@@ -31,7 +30,6 @@ class DrawingStream:
         return is_drawn
 
     def one_of(self, options: Sequence[_T]) -> _T:
-        """Return one of several options, all equally likely."""
         return self._stream.choice(options)
 
     def weighted(self, options: Sequence[tuple[_T, float]]) -> _T:
@@ -39,9 +37,7 @@ class DrawingStream:
         return self._stream.choices(values, [weight for _, weight in options])[0]
 
     def some_of(self, options: Sequence[_T], count: int) -> list[_T]:
-        """Return that many different options."""
         return self._stream.sample(options, min(count, len(options)))
 
     def number(self, least: int, most: int) -> int:
-        """Return a number in these bounds."""
         return self._stream.randint(least, most)

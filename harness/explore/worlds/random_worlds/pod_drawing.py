@@ -1,7 +1,7 @@
 """Draws the pods of a world and their claims: own, shared, generated, or of extended resources."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
 
 from harness.client import apis
 from harness.explore.worlds import parts, world_fixtures
@@ -28,13 +28,11 @@ class Users:
 
     @property
     def has_several(self) -> bool:
-        """True if a pod has several claims."""
         entries = [pod.documents[0]["spec"].get("resourceClaims") or () for pod in self.pods]
         return any(len(listed) > 1 for listed in entries)
 
     @property
     def has_extended(self) -> bool:
-        """True if a pod asks for extended resources."""
         return any(is_extended(pod.documents[0]) for pod in self.pods)
 
     @property
@@ -56,7 +54,7 @@ def users(stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool)
     for number in range(1, stream.weighted([(1, 1.5), (2, 5), (3, 4), (4, 1)]) + 1):
         name = f"pod-{number}"
         if may_extend and stream.chance(0.8, "pod: extended resource"):
-            pod = _pod(stream, supply, name, found, world_fixtures.ask_by_resource)
+            pod = _pod(stream, supply, name, found, ())
         elif template is not None and stream.chance(0.7, "pod: generated claims"):
             pod = _of_template(stream, supply, name, found, template.name)
         elif (
@@ -146,11 +144,7 @@ def _with_claims(
 ) -> parts.Part:
     listed = enumerate(claims)
     entries = [{"name": f"entry-{index}", "resourceClaimName": claim} for index, claim in listed]
-
-    def change(spec: Object) -> None:
-        spec["resourceClaims"] = entries
-
-    return _pod(stream, supply, name, found, change, needs=tuple(claims))
+    return _pod(stream, supply, name, found, entries, needs=tuple(claims))
 
 
 def _of_template(
@@ -162,11 +156,7 @@ def _of_template(
         count = MANY
     source = {"resourceClaimTemplateName": world_fixtures.TEMPLATE}
     entries = [{"name": f"{name}-{index}", **source} for index in range(count)]
-
-    def change(spec: Object) -> None:
-        spec["resourceClaims"] = entries
-
-    return _pod(stream, supply, name, found, change, needs=(template,))
+    return _pod(stream, supply, name, found, entries, needs=(template,))
 
 
 def has_many_claims(pod: Object) -> bool:
@@ -183,11 +173,13 @@ def _pod(
     supply: device_drawing.Supply,
     name: str,
     found: Users,
-    change: Any,
+    entries: Sequence[Object],
     needs: tuple[str, ...] = (),
 ) -> parts.Part:
-    document = world_fixtures.pod(name, "none")
-    change(document["spec"])
+    """Return a pod with these claims; without any, it asks for the extended resource."""
+    document = world_fixtures.pod(name, *["none"] * len(entries))
+    if entries:
+        document["spec"]["resourceClaims"] = list(entries)
     if len(supply.nodes) > 1 and stream.chance(0.4, "pod: node selector"):
         document["spec"]["nodeSelector"] = {"node": stream.one_of(supply.nodes)}
     when = parts.BEGIN

@@ -1,14 +1,28 @@
-"""The specs of random worlds, by name."""
+"""The specs of random worlds, by name, and the hazards of today's Kubernetes that a world has.
 
+A random world is for what is not known yet. Where a known hazard that has a remedy can show, the
+search therefore gives the subject the remedy; without it, a finding says so by the hazard's name.
+
+The others are kept out of the worlds: two schedulers never compete for devices (kubernetes#128980),
+the driver of the nodes always refuses a device in use (kubernetes#141471), no write of a pod with
+several claims is lost (H10), no scheduler is restarted where events are missed (the remedy for H3
+does not cover that), no answer to a binding is lost (H11), no write comes late of a pod with
+extended resources, as also by a restart of the scheduler (H16), or where a generated claim is lost
+(H17), and no binding is under way when a scheduler is restarted (H19). There, the remedy for H3 is
+one for H18, too.
+"""
+
+import dataclasses
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from harness import errors
 from harness.explore.worlds import chosen_parts, parts, world, world_specs
 from harness.explore.worlds.lifecycles import node_preparations
-from harness.explore.worlds.oracles import granted_devices, preparations, reservations
-from harness.explore.worlds.random_worlds import known_hazards, pod_drawing, world_drawing
+from harness.explore.worlds.oracles import claim_oracles, granted_devices, preparations
+from harness.explore.worlds.random_worlds import action_drawing, pod_drawing, world_drawing
+from harness.scenario import hazards
 
 NAME = re.compile(r"random-(0|[1-9][0-9]{0,18})")
 _LEAST = {"binders": 1, "threads": 1, "pods": 2}
@@ -19,7 +33,7 @@ ORACLES: Sequence[world_specs.MakeOracle] = (
     *world_specs.DEVICES,
     granted_devices.GrantedDevices,
     *world_specs.CONTROLLED[1:],
-    reservations.AllocationFinalizers,
+    claim_oracles.AllocationFinalizers,
     granted_devices.ReadyDevices,
     preparations.Preparations,
 )
@@ -28,7 +42,6 @@ _ORDER = ("action", "pod", "fault", "actor", "claim", "pool")
 
 
 def name(number: int) -> str:
-    """Return the name of the world of this number."""
     return f"random-{number}"
 
 
@@ -48,7 +61,7 @@ def spec(name: str) -> world_specs.WorldSpec | None:
         private_locks=world_specs.private_locks(drawing, drawing.numbers),
         choices_max=_choices_max(drawing),
         judged_s=4.0,
-        drawn_hazards=known_hazards.of,
+        drawn_hazards=known_hazards,
     )
 
 
@@ -62,13 +75,13 @@ def settings(
     """
     chosen_parts.of(defects, more)
     remedies, left_out = list(more), dict[str, int]()
-    for hazard in known_hazards.of(world_drawing.draw(_number(world))):
+    for hazard in known_hazards(world_drawing.draw(_number(world))):
         if hazard.remedy is None or hazard.remedy in remedies:
             continue
         if _are_possible(defects, [*remedies, hazard.remedy]):
             remedies.append(hazard.remedy)
         else:
-            left_out |= dict.fromkeys(known_hazards.causes(hazard), 0)
+            left_out |= dict.fromkeys(_NEEDS[hazard.id].causes, 0)
     known = spec(world)
     sizes = known.sizes if known is not None else {}
     return tuple(remedies), tuple((key, 0) for key in left_out if key in sizes)
@@ -85,7 +98,6 @@ def _are_possible(defects: Sequence[str], remedies: Sequence[str]) -> bool:
 
 
 def features(world: str) -> Sequence[str]:
-    """Return the features of a random world."""
     return world_drawing.draw(_number(world)).features
 
 
@@ -109,3 +121,59 @@ def _choices_max(drawing: parts.Setting) -> int:
     """
     large = sum(pod_drawing.has_many_claims(part.documents[0]) for part in drawing.of_kind("pod"))
     return world_specs.CHOICES_MAX * (1 + 10 * large)
+
+
+def _is_controlled(drawing: parts.Setting) -> bool:
+    return drawing.has((parts.CONTROLLER,))
+
+
+def _has_extended(drawing: parts.Setting) -> bool:
+    pods = drawing.of_kind("pod")
+    return any(pod_drawing.is_extended(pod.documents[0]) for pod in pods)
+
+
+def _may_forget_claims(drawing: parts.Setting) -> bool:
+    """Return whether only the status of a pod names its claims."""
+    is_generated = drawing.has((pod_drawing.TEMPLATE,))
+    return _is_controlled(drawing) and (is_generated or _has_extended(drawing))
+
+
+def _may_free_claims(drawing: parts.Setting) -> bool:
+    """Return whether PostFilter may have to free a claim: its device is elsewhere, or broken."""
+    return len(drawing.nodes) > 1 or drawing.has((parts.DEVICE_DRIVER,))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Need:
+    """The needs of a hazard in a world."""
+
+    causes: tuple[str, ...]
+    """Parts; one of them is enough."""
+    besides: Callable[[parts.Setting], bool] = lambda _: True
+    """Returns whether a world has the other things that it needs."""
+
+
+_EXPIRED = ("expire-watch",)
+_NEEDS = {
+    "H1": _Need(action_drawing.LOSSES),
+    "H2": _Need((*action_drawing.GAPS, parts.SECOND_SCHEDULER, "fail-over")),
+    "H3": _Need(("fail-over",)),
+    "H8": _Need(action_drawing.LOSSES, _is_controlled),
+    "H9": _Need(_EXPIRED, _is_controlled),
+    "H12": _Need(action_drawing.LOSSES, _has_extended),
+    "H13": _Need((*_EXPIRED, *action_drawing.LOSSES), _may_forget_claims),
+    "H14": _Need(action_drawing.GAPS, lambda it: _is_controlled(it) and it.does("lose_claim")),
+    "H15": _Need(("touch-objects", *action_drawing.LOSSES), _may_free_claims),
+}
+"""Hazards with a remedy, by their ids."""
+
+
+def known_hazards(drawing: parts.Setting) -> Sequence[hazards.Hazard]:
+    """Return the hazards that can show in a world."""
+    if drawing.is_of_node:
+        return ()
+    return [
+        hazards.pages()[name].hazard
+        for name, need in _NEEDS.items()
+        if drawing.has(need.causes) and need.besides(drawing)
+    ]

@@ -19,7 +19,6 @@ Stream = drawings.DrawingStream
 
 @functools.lru_cache(maxsize=256)
 def draw(number: int) -> parts.Setting:
-    """Return the world of this number."""
     stream = Stream(seeds.Seeds(number).stream("random-world"))
     if stream.chance(0.05, "node"):
         return _of_node(stream)

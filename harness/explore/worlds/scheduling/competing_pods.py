@@ -89,7 +89,6 @@ def _counters(key: str, memory: int) -> Object:
 
 
 def _on_nodes(sizes: world_specs.Values) -> Iterator[parts.Part]:
-    """Yield a device of each node, and as many pods."""
     for index in range(sizes["nodes"]):
         yield literals.pool(name=f"worker-{index}")
     yield from literals.claims(sizes["nodes"])

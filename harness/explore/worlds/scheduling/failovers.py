@@ -132,7 +132,6 @@ class BreakingConnection:
         )
 
     def watch(self, request: transports.Request) -> transports.Watch:
-        """Open a watch. Raises TransportError once the connection has broken."""
         if self._is_broken:
             raise transports.TransportError(f"{request.path}: no connection", sent=False)
         return self._inner.watch(request)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from harness.explore.worlds import literals, parts, world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
-    reservations,
+    claim_oracles,
     runnable_pods,
     scheduler_books,
 )
@@ -21,7 +21,7 @@ def _limited(sizes: world_specs.Values) -> Iterator[parts.Part]:
 
     When the first pod is bound, others give their places back one by one, as many as pods need.
     """
-    numbers = range(1, reservations.RESERVATIONS_MAX)
+    numbers = range(1, claim_oracles.RESERVATIONS_MAX)
     others = [
         {"resource": "pods", "name": f"other-{number}", "uid": f"other-{number}"}
         for number in numbers

@@ -24,7 +24,6 @@ _ORACLES: tuple[world_specs.MakeOracle, ...] = (
 
 
 def _of_kinds(*kinds: Object) -> Object:
-    """Return a slice of devices with these values of the attribute."""
     named = enumerate(kinds)
     return world_fixtures.pool(
         [{"name": f"device-{index}", "attributes": {KIND: kind}} for index, kind in named]

@@ -15,7 +15,7 @@ import pytest
 from harness import clocks
 from harness.checks import judging, verdicts
 from harness.client import informers
-from harness.explore.output import run_directory, stories
+from harness.explore import output
 from harness.explore.search import search_campaign, shrink_world, tokens
 from harness.explore.worlds import chosen_parts, world, world_catalogue
 from harness.report import publishing
@@ -129,7 +129,7 @@ def test_a_token_fails_alike_in_another_process_with_other_hashes() -> None:
 def test_the_story_tells_the_stale_read() -> None:
     token = smallest_finding()
     run = search_campaign.replay(token, record=True)
-    told = stories.step_lines(run.steps, run.names, run.finding or "")
+    told = output.step_lines(run.steps, run.names, run.finding or "")
     inserted = told.index(next(line for line in told if "to the allocated devices" in line))
     listed = max(index for index, line in enumerate(told) if "lists the claims in flight" in line)
     cloned = max(
@@ -220,7 +220,7 @@ def test_a_handler_that_assumes_is_a_deadlock_and_named(monkeypatch: pytest.Monk
 def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
     token = smallest_finding()
     run = search_campaign.replay(token, record=True)
-    directory = run_directory.save(tmp_path / "run", token, run)
+    directory = output.save(tmp_path / "run", token, run)
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.INVALID
     assert [item.name for item in judgement.certificate if not item.ok] == []
@@ -235,5 +235,5 @@ def test_a_saved_run_is_judged_like_any_other(tmp_path: pathlib.Path) -> None:
 def test_a_saved_run_without_a_finding_is_valid(tmp_path: pathlib.Path) -> None:
     token = tokens.Token(scenario=SMALLEST, defects=(), decisions=())
     run = search_campaign.replay(token, record=True)
-    directory = run_directory.save(tmp_path / "run", token, run)
+    directory = output.save(tmp_path / "run", token, run)
     assert judging.judge(directory).verdict is verdicts.Verdict.VALID

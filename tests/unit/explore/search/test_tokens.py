@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from harness import errors
-from harness.explore.output import run_directory
+from harness.explore import output
 from harness.explore.search import tokens
 from harness.explore.worlds import world_catalogue
 
@@ -93,9 +93,9 @@ def test_a_scenario_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_reproduction_is_python(tmp_path: object) -> None:
     del tmp_path
-    text = run_directory.pytest_file(TOKEN, "a device in two claims", ["it happened"])
+    text = output.pytest_file(TOKEN, "a device in two claims", ["it happened"])
     compile(text, "test_it.py", "exec")
     assert str(TOKEN) in text
     assert "test_without_the_defects" in text
     correct = dataclasses.replace(TOKEN, defects=())
-    assert "test_without" not in run_directory.pytest_file(correct, "a finding", ["it happened"])
+    assert "test_without" not in output.pytest_file(correct, "a finding", ["it happened"])

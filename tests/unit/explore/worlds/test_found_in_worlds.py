@@ -1,17 +1,16 @@
 """Worlds find what is wrong, also what no known defect has, and say what it is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from harness import concurrency, errors
-from harness.client import apis, informers
+from harness import errors
+from harness.client import apis
 from harness.cluster.dra import claim_managers
-from harness.explore.output import stories
+from harness.explore import output
 from harness.explore.search import search_campaign, shrink_world, tokens
 from harness.explore.worlds import world_catalogue
-from harness.subject.allocation import allocators
 from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claims
 from harness.subject.plugin import (
@@ -22,7 +21,6 @@ from harness.subject.plugin import (
 )
 from harness.subject.queueing import queue_parts
 from harness.subject.releases import differences
-from harness.subject.tracking import assume_caches
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 Object = dict[str, Any]
@@ -65,9 +63,6 @@ def test_a_pod_whose_reserve_fails_is_tried_again(
     assert 'running Reserve plugin "DynamicResources": the claim has changed' in told
 
 
-# ---------------------------------------------------------------------- parts of devices
-
-
 @pytest.mark.parametrize(
     ("defect", "seed"), [("gather-not-atomic", 3), ("assume-cache-shared-drain", 21)]
 )
@@ -78,9 +73,6 @@ def test_a_capacity_that_is_exceeded_is_found(defect: str, seed: int) -> None:
 
 def test_partitions_that_exceed_their_counters_are_found() -> None:
     assert finding("partitions-of-one-device", "gather-not-atomic").startswith(("device", "count"))
-
-
-# ---------------------------------------------------------------------- reservations
 
 
 def overwriting(api: apis.Api, claim: Object, pod: Object) -> Object:
@@ -111,15 +103,9 @@ def test_a_patch_that_is_not_sent_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert "is bound, but claim-1 is not reserved for it" in found
 
 
-class KeepingBinder(claim_binding.ClaimBinder):
-    """Keeps a reservation although the claim has moved, as kube-scheduler does."""
-
-    def _require_same_allocation(self, chosen: Object, reserved: Object) -> None:
-        del chosen, reserved
-
-
 def test_a_reservation_of_a_claim_that_has_moved_is_found(replace_parts: Replace) -> None:
-    replace_parts("scheduler", claim_binder=KeepingBinder)
+    """As kube-scheduler keeps it."""
+    replace_parts("scheduler", claim_binder=differences.AnyClaimBinder)
     found = finding("allocation-freed-for-another-pod")
     assert "is bound, but claim-1 is allocated on another node" in found
 
@@ -147,73 +133,9 @@ def test_an_old_version_that_is_restored_is_found(replace_parts: Replace) -> Non
     assert found.startswith("books: the scheduler believes in no device")
 
 
-class RecklessPlugin(dynamic_resources.DynamicResources):
-    """PostFilter frees an allocation whatever has become of the claim."""
-
-    def post_filter(self, attempt: Any) -> Any:
-        attempt.claims[:] = map(without_version, attempt.claims)
-        super().post_filter(attempt)
-
-
-def test_an_allocation_that_is_freed_under_a_reservation_is_found(replace_parts: Replace) -> None:
-    replace_parts("scheduler", plugin=RecklessPlugin)
-    assert "is bound, but claim-1 is not" in finding("allocation-freed-for-another-pod")
-
-
-# ---------------------------------------------------------------------- two schedulers
-
-
-class AllocatingBinder(claim_binding.ClaimBinder):
-    """Allocates a claim whatever has become of it."""
-
-    def _put_allocation(self, claim: Object) -> Object:
-        return super()._put_allocation(without_version(claim))
-
-
-def test_a_claim_that_two_schedulers_allocate_is_found(replace_parts: Replace) -> None:
-    replace_parts("scheduler", claim_binder=AllocatingBinder)
-    assert "is bound, but claim-1 is not reserved" in finding("two-schedulers-one-claim")
-
-
-# ---------------------------------------------------------------------- answers first
-
-
-class OwnEventsCache(assume_caches.AssumeCache):
-    """The first variant of root cause A alone: a caller waits for its own events only.
-
-    It does not wait for an event that another thread had taken off the queue before.
-    """
-
-    def __init__(self, handlers: Iterable[informers.EventHandler] = ()) -> None:
-        super().__init__(handlers)
-        self._delivering: dict[str, int] = {}
-
-    def _emit(self) -> None:
-        me = concurrency.current_thread_name()
-        while (event := self._take_mine(me)) is not None:
-            event.deliver()
-
-    def _push(self, obj: Object, call: Callable[[informers.EventHandler], None]) -> None:
-        me = concurrency.current_thread_name()
-        for handler in self._handlers:
-            event = assume_caches.CacheEvent(obj, handler, call, number=0)
-            self._events.append((me, event))  # type: ignore[arg-type]
-
-    def _take_mine(self, me: str) -> assume_caches.CacheEvent | None:
-        with self._changed:
-            mine = next((item for item in self._events if item[0] == me), None)  # type: ignore[index]
-            if mine is not None:
-                self._events.remove(mine)
-            return mine and mine[1]  # type: ignore[index]
-
-
-def test_both_variants_of_root_cause_a_are_told_apart(replace_parts: Replace) -> None:
-    """The defect has both; a class with only the first one is found where events may be early."""
-    alike: dict[str, Any] = {"strategy": "random", "seed": 22, "schedules": 40}
-    assert finding("answers-first", "assume-cache-shared-drain", **alike)
-    replace_parts("scheduler", assume_cache=OwnEventsCache)
-    assert finding("answers-first", **alike) == ""
-    assert finding("pod-arrives-during-binding").startswith("device")
+def test_an_answer_that_comes_before_its_event_is_found() -> None:
+    defect = "assume-cache-shared-drain"
+    assert finding("answers-first", defect, strategy="random", seed=22, schedules=40)
 
 
 def test_without_other_claims_traffic_no_variant_can_hurt() -> None:
@@ -221,9 +143,6 @@ def test_without_other_claims_traffic_no_variant_can_hurt() -> None:
     alike = {"seed": 4, "schedules": 40}
     assert finding("answers-first", defect, sizes=(two, ("faults_max", 0)), **alike) == ""
     assert finding("answers-first", defect, sizes=(two,), **alike).startswith("device")
-
-
-# ---------------------------------------------------------------------- changing pools
 
 
 def test_a_change_that_is_forgotten_during_an_attempt_is_found(
@@ -234,47 +153,15 @@ def test_a_change_that_is_forgotten_during_an_attempt_is_found(
     assert finding("new-generation").startswith("stuck: pod-")
 
 
-# ---------------------------------------------------------------------- Filter threads
-
-
-class SharedAllocator(allocators.Allocator):
-    """Keeps the node of a call where the calls of other threads see it, as kubernetes#133586."""
-
-    def allocate(self, node: Object) -> list[Object] | None:
-        self._node = node
-        with concurrency.lock("allocator"):
-            pass
-        return super().allocate(self._node)
-
-
-def test_state_that_filter_threads_share_is_found(replace_parts: Replace) -> None:
-    replace_parts("scheduler", allocator=SharedAllocator)
-    assert "is allocated on another node" in finding("filter-threads")
-
-
-# ---------------------------------------------------------------------- extended resources
-
-
 def test_an_extended_claim_that_no_pod_names_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kubelet would start such a pod without its devices."""
     monkeypatch.setattr(extended_claims, "record", lambda *_: None)
     assert finding("extended-claims").startswith("extended: ")
 
 
-# ---------------------------------------------------------------------- binding conditions
-
-
-def test_a_pod_that_does_not_wait_for_its_device_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding_conditions.BindingConditions, "wait", lambda *_: None)
-    assert "is bound, but device-" in finding("binding-condition-fails")
-
-
 def test_a_broken_device_that_is_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binding_conditions.BindingConditions, "have_failed", lambda *_: False)
     assert finding("binding-condition-fails").startswith("stuck: pod-")
-
-
-# ---------------------------------------------------------------------- nodes
 
 
 class HastyManager(claim_managers.ClaimManager):
@@ -302,7 +189,7 @@ def test_such_a_finding_shrinks_and_is_told() -> None:
     run = search_campaign.replay(token, record=True)
     assert run.finding is not None
     assert run.finding.startswith("prepared: ")
-    told = stories.step_lines(run.steps, run.names, run.finding)
+    told = output.step_lines(run.steps, run.names, run.finding)
     assert any("unprepares claim-1" in line for line in told)
     assert any("has prepared claim-2" in line for line in told)
 

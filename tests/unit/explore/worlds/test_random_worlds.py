@@ -1,5 +1,7 @@
 """Random worlds: drawn alike from one number, of every feature, silent without a defect."""
 
+from collections.abc import Callable
+
 import pytest
 
 from harness import errors
@@ -11,7 +13,7 @@ from harness.explore.search import (
     shrink_world,
     tokens,
 )
-from harness.explore.worlds import actions, api_server, world_catalogue, world_specs
+from harness.explore.worlds import actions, api_server, parts, world_catalogue, world_specs
 from harness.explore.worlds.random_worlds import action_drawing, random_specs, world_drawing
 
 pytestmark = pytest.mark.slow
@@ -53,10 +55,10 @@ def test_different_numbers_draw_different_worlds() -> None:
 
 def test_every_action_fault_and_actor_is_drawn() -> None:
     drawings = [world_drawing.draw(number) for number in range(DRAWN)]
-    parts = [part for drawing in drawings for part in drawing.parts]
-    assert {part.does for part in parts} - {""} == ACTIONS
-    assert {part.name for part in parts if part.kind == "fault"} == {*action_drawing.FAULTS}
-    assert {part.name for part in parts if part.kind == "actor"} == {
+    drawn = [part for drawing in drawings for part in drawing.parts]
+    assert {part.does for part in drawn} - {""} == ACTIONS
+    assert {part.name for part in drawn if part.kind == "fault"} == {*action_drawing.FAULTS}
+    assert {part.name for part in drawn if part.kind == "actor"} == {
         "controller",
         "device-driver",
         "kubelets",
@@ -67,32 +69,30 @@ def test_every_action_fault_and_actor_is_drawn() -> None:
     }
 
 
-def test_no_write_comes_late_where_that_is_a_hazard_without_a_remedy() -> None:
-    """H16, with extended resources, and H17, where a generated claim is lost; drawn without it."""
-    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
-    hazardous = [
-        drawing
-        for drawing in drawings
-        if drawing.does("lose_claim") or "pod: extended resource" in drawing.features
-    ]
+@pytest.mark.parametrize(
+    ("is_hazardous", "excludes"),
+    [
+        # H16, with extended resources, and H17, where a generated claim is lost
+        (
+            lambda it: it.does("lose_claim") or "pod: extended resource" in it.features,
+            lambda it: it.has((action_drawing.LATE,)),
+        ),
+        # the remedy for H3 does not cover that a claim is deleted in a gap
+        (lambda it: it.does("fail_over"), lambda it: it.has(action_drawing.GAPS)),
+        # H16 and H19: its late writes name another claim, and its successor deletes the pod's
+        (
+            lambda it: "pod: extended resource" in it.features,
+            lambda it: it.does("fail_over"),
+        ),
+    ],
+    ids=["late writes", "gaps and restarts", "extended resources and restarts"],
+)
+def test_what_shows_a_hazard_without_a_remedy_is_not_drawn_together(
+    is_hazardous: Callable[[parts.Setting], bool], excludes: Callable[[parts.Setting], bool]
+) -> None:
+    hazardous = [*filter(is_hazardous, map(world_drawing.draw, range(DRAWN)))]
     assert hazardous
-    assert not [drawing for drawing in hazardous if drawing.has((action_drawing.LATE,))]
-
-
-def test_no_event_is_missed_where_a_scheduler_is_restarted() -> None:
-    """The remedy for H3 does not cover that a claim is deleted in a gap."""
-    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
-    restarted = [drawing for drawing in drawings if drawing.does("fail_over")]
-    assert restarted
-    assert not [drawing for drawing in restarted if drawing.has(action_drawing.GAPS)]
-
-
-def test_no_scheduler_of_pods_with_extended_resources_is_restarted() -> None:
-    """H16 and H19: its late writes name another claim, and its successor deletes the pod's."""
-    drawings = [world_drawing.draw(number) for number in range(DRAWN)]
-    extended = [drawing for drawing in drawings if "pod: extended resource" in drawing.features]
-    assert extended
-    assert not [drawing for drawing in extended if drawing.does("fail_over")]
+    assert not [*filter(excludes, hazardous)]
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
@@ -202,15 +202,15 @@ def test_the_search_ends_at_the_first_world_with_a_finding() -> None:
     assert alone.worlds == first + 1
 
 
-def test_a_world_with_known_hazards_gets_their_remedies() -> None:
-    lossy = next(
-        random_specs.name(number)
-        for number in range(500)
-        if world_drawing.draw(number).has(("lose-response",))
-    )
-    remedies, sizes = random_specs.settings(lossy, ())
+def test_a_world_with_known_hazards_gets_their_remedies_or_none_of_their_faults() -> None:
+    lossy = next(n for n in range(500) if world_drawing.draw(n).has(("lose-response",)))
+    remedies, sizes = random_specs.settings(random_specs.name(lossy), ())
     assert "keep-in-flight-until-known" in remedies
     assert sizes == ()
+    excluding = ("allocation-without-finalizer",)
+    remedies, sizes = random_specs.settings(random_specs.name(lossy), excluding)
+    assert "keep-in-flight-until-known" not in remedies
+    assert ("lose-response", 0) in sizes
 
 
 def test_h2_needs_no_fault_where_two_schedulers_share_a_claim() -> None:
@@ -220,17 +220,6 @@ def test_h2_needs_no_fault_where_two_schedulers_share_a_claim() -> None:
     assert not shared.has(action_drawing.GAPS)
     remedies, _ = random_specs.settings(random_specs.name(84342317), ())
     assert "compare-devices-on-update" in remedies
-
-
-def test_a_remedy_that_a_defect_excludes_takes_its_faults_along() -> None:
-    lossy = next(
-        random_specs.name(number)
-        for number in range(500)
-        if world_drawing.draw(number).has(("lose-response",))
-    )
-    remedies, sizes = random_specs.settings(lossy, ("allocation-without-finalizer",))
-    assert "keep-in-flight-until-known" not in remedies
-    assert ("lose-response", 0) in sizes
 
 
 @pytest.mark.parametrize("name", ["random-", "random-x", "random--1", "random-01"])

@@ -7,7 +7,7 @@ import pytest
 from harness.client import apis
 from harness.explore.runtime import observing, scheduler
 from harness.explore.search import random_strategies
-from harness.explore.search.whole import covering, turns
+from harness.explore.search.whole import depth_first, turns
 from harness.explore.worlds import api_server
 
 PODS, CLAIMS, SLICES = apis.PODS.plural, apis.CLAIMS.plural, apis.SLICES.plural
@@ -15,7 +15,7 @@ Use = Callable[[api_server.ServerObjects], None]
 
 
 def used(first: Use, second: Use, related: tuple[str, ...] | None) -> list[turns.Uses]:
-    observer = covering.Covering([])
+    observer = depth_first.Covering([])
     runtime = scheduler.ControlledRuntime(random_strategies.Replay(()), observer=observer)
     objects = api_server.ServerObjects(runtime, related)
     for use in (first, second):

@@ -1,7 +1,9 @@
-"""Judges the reservations of claims: how many there are, and that each bound pod has its own."""
+"""Judges claims: their reservations, finalizers and devices, one for each entry of a pod."""
 
-from collections.abc import Iterator
+import collections
+from collections.abc import Iterable, Iterator
 
+from harness.checks.holds import live_spotter
 from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 
@@ -118,3 +120,50 @@ def _claim_names(pod: Object) -> Iterator[str]:
 def _is_ending(pod: Object) -> bool:
     done = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
     return done or "deletionTimestamp" in pod["metadata"]
+
+
+ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+
+
+class ClaimEntries:
+    """Watches for a second claim of the same entry of a pod; one that is being deleted is none."""
+
+    def __init__(self) -> None:
+        self.finding: str | None = None
+        """Description of the first violation; None if there is none."""
+
+    def on_seen(self, seen: states.Seen) -> None:
+        if seen.is_claim:
+            self.finding = self.finding or next(_doubled(seen.known.claims.values()), None)
+
+
+def _doubled(claims: Iterable[Object]) -> Iterator[str]:
+    names = collections.defaultdict(list)
+    for claim in claims:
+        meta = claim["metadata"]
+        entry = meta.get("annotations", {}).get(ANNOTATION)
+        if entry is not None and "deletionTimestamp" not in meta:
+            for owner in meta.get("ownerReferences", ()):
+                if owner.get("controller"):
+                    names[owner["uid"], entry].append(meta["name"])
+    for (_, entry_name), listed in names.items():
+        if len(listed) > 1:
+            yield f"entry: {entry_name} of one pod has the claims {' and '.join(sorted(listed))}"
+
+
+class DeviceExclusivity:
+    """Watches claims for a double allocation."""
+
+    def __init__(self) -> None:
+        self._spotter = live_spotter.Spotter()
+
+    @property
+    def finding(self) -> str | None:
+        if self._spotter.found is None:
+            return None
+        device, first, second = self._spotter.found
+        return f"device {device} is allocated to {first} and to {second}"
+
+    def on_seen(self, seen: states.Seen) -> None:
+        if seen.is_claim:
+            self._spotter.note(seen.name, None if seen.is_gone else seen.object)

@@ -1,7 +1,8 @@
-"""Save an explored run as a run directory, so that the usual checks and report apply.
+"""An explored run as a story, as a test, and as a run directory for the usual checks and report.
 
-The observations are the store's commits themselves, so none can be missing. As virtual time hardly
-passes, steps are numbered instead, one millisecond each, which leaves room in the drawings.
+The observations of a run directory are the store's commits themselves, so none can be missing. As
+virtual time hardly passes, steps are numbered instead, one millisecond each, which leaves room in
+the drawings.
 """
 
 import pathlib
@@ -14,6 +15,7 @@ from harness import clocks, writing
 from harness.apiserver.storage import watch_cache
 from harness.explore.search import explored_run, tokens
 from harness.history import directories, journal_writer, manifests, plans, records, subject_names
+from harness.report.causes import step_sentences
 
 _TEMPLATE = '''"""{finding}
 
@@ -144,3 +146,15 @@ def _steps(run: explored_run.ExploredRun) -> Iterator[records.Body]:
         yield records.Step(
             seq=number, ts_ns=ts_ns, thread=step.task, name=step.name, fields=step.fields
         )
+
+
+def step_lines(
+    steps: Sequence[explored_run.RunStep], names: step_sentences.Names, finding: str
+) -> list[str]:
+    """Return one sentence for each step that has a phrase, and the finding as the last one."""
+    sentences = [
+        step_sentences.sentence(step.task, step.name, step.fields, names)
+        for step in steps
+        if step_sentences.has_sentence(step.name, step.fields)
+    ]
+    return [*sentences, f"therefore {finding}"]

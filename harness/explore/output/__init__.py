@@ -1,4 +1,0 @@
-"""Output for an explored run.
-
-Exploring and judging do not belong here.
-"""
