@@ -12,7 +12,7 @@ from harness.apiserver.scheme import resources
 from harness.explore.runtime import scheduler
 from harness.explore.search import search_campaign
 from harness.explore.worlds import world, world_catalogue
-from harness.subject.telemetry import klog, klog_lines
+from harness.subject.telemetry import klog
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ def explore(
         kinds = (resources.CLAIMS, resources.PODS)
         return [item for made in worlds for kind in kinds for item in made.documents(kind)]
 
-    listener = klog_lines.KlogLines(objects=objects)
+    listener = klog.KlogLines(objects=objects)
     runtime = scheduler.ControlledRuntime(
         strategy,
         private_locks=spec.private_locks,

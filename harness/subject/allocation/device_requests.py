@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from harness import errors
+from harness.client import informers
 from harness.model.objects import Object
 
 DEVICES_PER_CLAIM_MAX = 32
@@ -53,6 +54,11 @@ def requests_of(
 ) -> Iterator[DeviceRequest]:
     """Yield the requests of the claim at this index. Raises AllocationError."""
     for request in (claim["spec"].get("devices") or {}).get("requests") or ():
+        if not request.get("exactly") and not request.get("firstAvailable"):
+            raise AllocationError(  # a newer API server may store such requests
+                f"resource claim {informers.key_of(claim)}, request {request.get('name')}: "
+                "unknown request type"
+            )
         yield DeviceRequest(index, tuple(_options(request, classes)))
 
 
@@ -61,11 +67,9 @@ def _options(request: Object, classes: Mapping[str, Object]) -> Iterator[Option]
     if request.get("exactly"):
         exactly = request["exactly"]
         yield _option(name, name, exactly, classes, admin_access=bool(exactly.get("adminAccess")))
-    elif request.get("firstAvailable"):
+    else:
         for sub in request["firstAvailable"]:
             yield _option(name, f"{name}/{sub['name']}", sub, classes, admin_access=False)
-    else:
-        raise AllocationError(f"request {name}: expected exactly or firstAvailable")
 
 
 def _option(

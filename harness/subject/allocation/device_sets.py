@@ -23,7 +23,6 @@ class PartedMap(MutableMapping[K, V], Generic[K, V]):
     __slots__ = ("_count", "_own", "parts")
 
     def __init__(self, shared: "PartedMap[K, V] | None" = None) -> None:
-        """`shared`: the map to copy; None: there is none."""
         self.parts: list[dict[K, V]]
         self.parts = [_NOTHING] * PARTS if shared is None else shared.parts.copy()
         self._own: set[int] = set()

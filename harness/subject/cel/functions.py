@@ -156,7 +156,6 @@ _MEMBERS: Mapping[str, Sequence[_Overload]] = {
 
 
 def declarations() -> list[Any]:
-    """Return the functions as the library takes them."""
     return [
         cel.FunctionDecl(
             name,

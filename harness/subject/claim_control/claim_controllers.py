@@ -74,7 +74,6 @@ class ClaimController:
         options: ControllerOptions,
         parts: ControllerParts | None = None,
     ) -> None:
-        """`parts` None: the correct ones."""
         parts = parts or ControllerParts()
         self._api, self._options = api, options
         self._threads: list[concurrency.Thread] = []
@@ -112,10 +111,9 @@ class ClaimController:
     def _new_context(
         self, created: created_claims.CreatedClaims
     ) -> controller_contexts.ControllerContext:
-        changes = change_handlers.Changes  # the enqueuer is made later
-        on_group = changes(lambda *change: self._enqueuer.change_group(*change))  # noqa: PLW0108
+        changes = change_handlers.Changes
         on_template = changes(
-            lambda *change: self._enqueuer.change_template(*change),  # noqa: PLW0108
+            self._on_template,
             ignores_first=True,  # those of the first list come before all pods
         )
         return controller_contexts.ControllerContext(
@@ -125,7 +123,10 @@ class ClaimController:
             claims=self._informer(apis.CLAIMS, created, changes(self._on_claim)),
             pods=self._informer(apis.PODS, changes(self._on_pod)),
             groups=served_informers.ServedInformer(
-                self._api, [apis.POD_GROUPS], [on_group], namespace=self._options.namespace
+                self._api,
+                [apis.POD_GROUPS],
+                [changes(self._on_group)],
+                namespace=self._options.namespace,
             ),
             created=created,
             deleted_pods=controller_contexts.DeletedPods(),
@@ -133,14 +134,30 @@ class ClaimController:
         )
 
     def _on_claim(self, old: Object | None, new: Object | None) -> None:
-        self._enqueuer.change_claim(old, new)
-        if self._evictor is not None and new:
-            self._evictor.on_claim(new)
+        if new:
+            self._enqueuer.on_claim(informers.key_of(new))
+            if self._evictor is not None:
+                self._evictor.on_claim(new)
+        elif old:
+            self._enqueuer.on_claim_deleted(informers.key_of(old))
 
     def _on_pod(self, old: Object | None, new: Object | None) -> None:
-        self._enqueuer.change_pod(old, new)
-        if self._evictor is not None and new:
-            self._evictor.on_pod(new)
+        if new:
+            self._enqueuer.on_pod(new, old)
+            if self._evictor is not None:
+                self._evictor.on_pod(new)
+        elif old:
+            self._enqueuer.on_pod_deleted(old)
+
+    def _on_group(self, old: Object | None, new: Object | None) -> None:
+        if new:
+            self._enqueuer.on_group(new, old)
+        elif old:
+            self._enqueuer.on_pod_deleted(old)  # what is reserved for it is free
+
+    def _on_template(self, _: Object | None, new: Object | None) -> None:
+        if new:  # one that was deleted and created again looks like a changed one
+            self._enqueuer.on_template(new)
 
     def _informer(
         self, resource: apis.Resource, *handlers: informers.EventHandler

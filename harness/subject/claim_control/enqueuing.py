@@ -24,29 +24,6 @@ class Enqueuer:
         self._users: dict[str, set[str]] = collections.defaultdict(set)
         """The queue's keys of the pods and PodGroups that use a claim, by the claim's key."""
 
-    def change_pod(self, old: Object | None, new: Object | None) -> None:
-        if new:
-            self.on_pod(new, old)
-        elif old:
-            self.on_pod_deleted(old)
-
-    def change_group(self, old: Object | None, new: Object | None) -> None:
-        if new:
-            self.on_group(new, old)
-        elif old:
-            self.on_pod_deleted(old)  # what is reserved for it is free
-
-    def change_claim(self, old: Object | None, new: Object | None) -> None:
-        if new:
-            self.on_claim(informers.key_of(new))
-        elif old:
-            self.on_claim_deleted(informers.key_of(old))
-
-    def change_template(self, old: Object | None, new: Object | None) -> None:
-        del old  # one that was deleted and created again looks like a changed one
-        if new:
-            self.on_template(new)
-
     def on_pod(self, pod: Object, old: Object | None = None) -> None:
         """Index a new or changed pod, and enqueue it or its claims if they need work.
 

@@ -59,7 +59,6 @@ class TaintEvictor:
         self._thread = concurrency.spawn("taint-evictor", self._work)
 
     def stop(self) -> None:
-        """End what was started."""
         self._queue.close()
         if self._thread is not None:
             self._thread.join()

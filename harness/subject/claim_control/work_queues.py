@@ -68,7 +68,6 @@ class WorkQueue:
             self._add_at(key, concurrency.monotonic_s() + wait_s)
 
     def close(self) -> None:
-        """Wake and end every `get`."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

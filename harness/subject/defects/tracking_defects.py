@@ -1,10 +1,13 @@
-"""Known defects of the scheduler's books: of what is assumed, allocated and in flight."""
+"""Known defects of the scheduler's books, of its slice tracker, and of its queue with the hints."""
 
 from harness import concurrency
 from harness.extensions import replacements
 from harness.model.objects import Object
 from harness.subject.allocation import allocated_states
+from harness.subject.defects import panics
 from harness.subject.plugin import claim_binding
+from harness.subject.queueing import cluster_events, queue_parts, queueing_hints, scheduling_queue
+from harness.subject.slice_tracking import slice_trackers
 from harness.subject.tracking import allocated_devices, assume_caches, gathering, in_flight
 
 
@@ -77,3 +80,70 @@ class ComparedEarlyGatherer(gathering.Gatherer):
         concurrency.step("gather.devices.cloned", revision=revision, count=len(in_use.devices))
         self._add_in_flight(in_use)
         return in_use
+
+
+@replacements.known_as("slice-deletions-unseen")
+class DeletionsUnseenSliceTracker(slice_trackers.SliceTracker):
+    def _store(self, name: str, merged: Object | None) -> None:
+        if merged is not None:
+            super()._store(name, merged)
+
+
+@replacements.known_as("slice-tracker-shared-drain")
+class SharedDrainSliceTracker(slice_trackers.SliceTracker):
+    def _emit(self) -> None:
+        self._drain()
+
+
+@replacements.known_as("slice-tracker-unlocked-merge")
+class UnlockedMergeSliceTracker(slice_trackers.SliceTracker):
+    def _sync(self, name: str) -> None:
+        with self._guard:
+            merged = self._merge(name)
+        concurrency.step("slice-tracker.merged", slice=name)
+        with self._guard:
+            self._store(name, merged)
+        self._emit()
+
+
+@replacements.known_as("claim-deletion-ignored")
+class ClaimDeletionIgnoredHints(queueing_hints.QueueingHints):
+    def after_claim_change(
+        self, pod: Object, old: Object | None, new: Object | None
+    ) -> queueing_hints.Hint:
+        return queueing_hints.SKIP if new is None else super().after_claim_change(pod, old, new)
+
+
+@replacements.known_as("slice-event-ignored")
+class SliceEventIgnoredHints(queueing_hints.QueueingHints):
+    def after_device_change(self, event: cluster_events.ClusterEvent) -> queueing_hints.Hint:
+        is_slice = event.resource == cluster_events.SLICE
+        return queueing_hints.SKIP if is_slice else super().after_device_change(event)
+
+
+@replacements.known_as("pod-status-ignored")
+class PodStatusIgnoredHints(queueing_hints.QueueingHints):
+    def after_pod_change(
+        self, pod: Object, event: cluster_events.ClusterEvent
+    ) -> queueing_hints.Hint:
+        del pod, event
+        return queueing_hints.SKIP
+
+
+@replacements.known_as("unindexed-pod")
+class UnindexedPodQueue(scheduling_queue.SchedulingQueue):
+    def _index(self, queued: queue_parts.QueuedPod, pod: Object) -> None:
+        if queued.pod is pod:
+            super()._index(queued, pod)
+
+
+@replacements.known_as("taint-rule-kills")
+class TaintRuleKillsTracker(slice_trackers.SliceTracker):
+    def _selected(self, rule: Object) -> list[str]:
+        del rule
+        return []
+
+    def _merge(self, name: str) -> Object | None:
+        if self._rules and name in self._slices:
+            raise panics.Panic("panic: interface conversion: *v1beta2 is not *v1alpha3")
+        return super()._merge(name)

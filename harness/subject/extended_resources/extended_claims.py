@@ -8,7 +8,7 @@ TransportError. Everything else is done as with every other claim.
 from collections.abc import Callable
 
 from harness import concurrency
-from harness.client import apis, informers, transports
+from harness.client import apis, informers
 from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.tracking import assume_caches
@@ -54,7 +54,6 @@ def with_requests(claim: Object, requests: list[Object]) -> Object:
 
 
 def is_in_memory(claim: Object) -> bool:
-    """Return whether the claim has not been created yet."""
     return bool(claim["metadata"]["name"] == IN_MEMORY_NAME)
 
 
@@ -108,8 +107,6 @@ class ExtendedClaimIndex(informers.StateHandler):
             self._on_gone()
 
 
-CREATED, NOT_CREATED = "extended-claim.created", "extended-claim.not-created"
-"""Steps after the creation of a claim; the scheduler's metric counts them."""
 CONFLICT_TRIES = 5
 """Attempts to remove a claim's finalizer before giving up on 409 conflicts."""
 CONFLICT_WAIT_S = 0.01
@@ -124,16 +121,9 @@ _ASSIGNED = ("name", "uid")
 
 def create(api: apis.Api, claim: Object) -> Object:
     """Create a claim that was made in memory; return it as stored, with its generated name."""
-    pod_uid = claims.controller_uid(claim)
     metadata = {key: value for key, value in claim["metadata"].items() if key not in _ASSIGNED}
     wanted = {**claim, "metadata": metadata}
-    try:
-        created = api.create(apis.CLAIMS, wanted, namespace=claim["metadata"]["namespace"])
-    except (apis.ApiError, transports.TransportError) as error:
-        concurrency.step(NOT_CREATED, pod=pod_uid, reason=str(error))
-        raise
-    concurrency.step(CREATED, pod=pod_uid, claim=claims.uid_of(created))
-    return created
+    return api.create(apis.CLAIMS, wanted, namespace=claim["metadata"]["namespace"])
 
 
 def assume(cache: assume_caches.AssumeCache, claim: Object) -> None:

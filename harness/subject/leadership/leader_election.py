@@ -97,7 +97,6 @@ class LeaderElector:
         self._thread = concurrency.spawn("leader-election", self._run)
 
     def wait_leading(self, timeout_s: float) -> bool:
-        """Return whether the lease was taken; wait for that at most this long."""
         return self._leads.wait(timeout_s)
 
     def still_leads(self) -> bool:
@@ -159,7 +158,6 @@ class _LeaseLock:
         """No other candidate takes the lease before this time, by the monotonic clock."""
 
     def try_to_hold(self) -> bool:
-        """Take the lease or renew it; return whether that succeeded."""
         begun_s = concurrency.monotonic_s()
         try:
             held = self._try_to_hold()

@@ -6,7 +6,6 @@ After k8s.io/dynamic-resource-allocation/resourceclaim.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from harness.client import informers
 from harness.model.objects import Object
 from harness.subject.objects import pod_groups
 
@@ -49,10 +48,6 @@ def is_reserved_for(claim: Object, user: Object) -> bool:
     return any(entry["uid"] == uid_of(user) for entry in reservations_of(claim))
 
 
-def can_be_reserved(claim: Object) -> bool:
-    return len(reservations_of(claim)) < RESERVATIONS_MAX
-
-
 def has_finalizer(claim: Object) -> bool:
     return FINALIZER in claim["metadata"].get("finalizers", ())
 
@@ -83,7 +78,6 @@ def with_status(claim: Object, **changes: Any) -> Object:
 
 
 def reservation_of(user: Object) -> Object:
-    """Return the entry of `reservedFor` for the pod or PodGroup."""
     entry = {"resource": "pods", "name": user["metadata"]["name"], "uid": uid_of(user)}
     if pod_groups.is_group(user):
         entry |= {"apiGroup": pod_groups.API_GROUP, "resource": pod_groups.PLURAL}
@@ -91,7 +85,6 @@ def reservation_of(user: Object) -> Object:
 
 
 def with_reservation(claim: Object, user: Object) -> Object:
-    """Return a copy with a reservation for the pod or PodGroup."""
     return with_status(claim, reservedFor=[*reservations_of(claim), reservation_of(user)])
 
 
@@ -172,20 +165,6 @@ def why_unusable(pod: Object, lookup: Lookup) -> str | None:
         of_pod(pod, lookup)
     except Unresolved as reason:
         return str(reason)
-    return None
-
-
-def unknown_request(claim: Object) -> str | None:
-    """Return what is wrong with a request of a kind that is not known here; None if all are known.
-
-    A newer API server may store such requests. Upstream refuses them, too.
-    """
-    for request in (claim["spec"].get("devices") or {}).get("requests") or ():
-        if not request.get("exactly") and not request.get("firstAvailable"):
-            return (
-                f"resource claim {informers.key_of(claim)}, request {request.get('name')}: "
-                "unknown request type"
-            )
     return None
 
 

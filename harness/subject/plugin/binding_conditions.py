@@ -23,8 +23,6 @@ from harness.subject.plugin import scheduling_attempts
 
 TIMEOUT_S = 600.0
 """Default time limit, in seconds, from the allocation of a claim; that of kube-scheduler."""
-ENDED = "binding-conditions.ended"
-"""Step at the end of a wait, once for each driver of devices with conditions."""
 
 
 def has_conditions(claim: Object) -> bool:
@@ -108,22 +106,10 @@ class BindingConditions(informers.StateHandler):
     # --------------------------------------------------------- the binding threads
 
     def wait(self, attempt: scheduling_attempts.Attempt) -> None:
-        """Return when every device is ready. Raises ConditionError, or BindingError."""
+        """Return when every device is ready. Raises BindingError if one cannot be."""
         awaited = [claim for claim in attempt.claims if has_conditions(claim)]
         if not awaited:
             return
-        started_s, status = concurrency.monotonic_s(), "failure"
-        try:
-            self._wait(awaited)
-            status = "success"
-        except scheduling_attempts.ConditionTimeoutError:
-            status = "timeout"
-            raise
-        finally:
-            waited_s = concurrency.monotonic_s() - started_s
-            _note_end(attempt.pod, awaited, status, waited_s)
-
-    def _wait(self, awaited: list[Object]) -> None:
         deadline_s = concurrency.monotonic_s() + self._timeout_s()
         while True:
             with self._woken_by(awaited) as changed:
@@ -134,7 +120,7 @@ class BindingConditions(informers.StateHandler):
                 left = [left_s(claim, self._timeout_s()) for claim in awaited_still]
                 wait_s = min(*left, deadline_s - concurrency.monotonic_s())
                 if wait_s <= 0:
-                    raise scheduling_attempts.ConditionTimeoutError("device binding timeout")
+                    raise scheduling_attempts.BindingError("device binding timeout")
                 changed.wait(wait_s)
 
     def _current(self, claim: Object) -> Object:
@@ -148,7 +134,7 @@ class BindingConditions(informers.StateHandler):
         if not claims.allocation_of(current):
             self._on_lost_allocation(key)
         if reason := why_failed(current):
-            raise scheduling_attempts.ConditionError(reason)
+            raise scheduling_attempts.BindingError(reason)
         return current
 
     def _on_lost_allocation(self, key: str) -> None:
@@ -179,7 +165,6 @@ class BindingConditions(informers.StateHandler):
                         del self._waiters[key]
 
     def stop(self) -> None:
-        """End every wait."""
         self._is_stopped = True
         with self._guard:
             waiters = [changed for listed in self._waiters.values() for changed in listed]
@@ -201,15 +186,3 @@ class BindingConditions(informers.StateHandler):
             waiters = list(self._waiters.get(informers.key_of(claim), ()))
         for changed in waiters:
             changed.set()
-
-
-def _note_end(pod: Object, awaited: Iterable[Object], status: str, waited_s: float) -> None:
-    drivers = sorted({result["driver"] for claim in awaited for result in _awaited(claim)})
-    for driver in drivers:
-        concurrency.step(
-            ENDED,
-            pod=claims.uid_of(pod),
-            driver=driver,
-            status=status,
-            waited_ms=round(waited_s * 1000),
-        )

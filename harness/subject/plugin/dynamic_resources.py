@@ -105,7 +105,6 @@ class DynamicResources:
             if self._conditions.have_failed(claim):
                 attempt.given_up.add(index)
             if not claims.allocation_of(claim):
-                _require_known_requests(claim)
                 attempt.to_allocate.append(index)
         self._add_extended_claim(attempt)
         if attempt.to_allocate:
@@ -185,9 +184,6 @@ class DynamicResources:
 
     # ------------------------------------------------------------- the binding threads
 
-    def pre_bind_pre_flight(self, attempt: scheduling_attempts.Attempt) -> bool:
-        return bool(attempt.claims)
-
     def pre_bind(self, attempt: scheduling_attempts.Attempt) -> None:
         """Write allocations and reservations, and wait until the devices are ready.
 
@@ -207,7 +203,8 @@ class DynamicResources:
 
     def _require_reservable(self, claim: Object, user: Object) -> None:
         """Raise Unschedulable if the claim has no place for its user; an event announces one."""
-        if not claims.can_be_reserved(claim) and not claims.is_reserved_for(claim, user):
+        is_full = len(claims.reservations_of(claim)) >= claims.RESERVATIONS_MAX
+        if is_full and not claims.is_reserved_for(claim, user):
             raise scheduling_attempts.Unschedulable("resourceclaim in use")
 
     def _group_of(self, pod: Object) -> Object | None:
@@ -287,8 +284,3 @@ class DynamicResources:
 
 def _versions(found: list[Object]) -> list[tuple[str, str]]:
     return [(claims.uid_of(claim), claim["metadata"]["resourceVersion"]) for claim in found]
-
-
-def _require_known_requests(claim: Object) -> None:
-    if problem := claims.unknown_request(claim):
-        raise scheduling_attempts.Unschedulable(problem)

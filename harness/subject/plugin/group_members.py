@@ -26,7 +26,6 @@ class GroupMembers(informers.StateHandler):
                 self._members[key].add(claims.uid_of(pod))
 
     def forget(self, pod: Object) -> None:
-        """Count a pod no longer."""
         if key := pod_groups.key_of(pod):
             with self._guard:
                 self._members[key].discard(claims.uid_of(pod))

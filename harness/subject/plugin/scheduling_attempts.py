@@ -41,14 +41,6 @@ class BindingError(Exception):
     """The pod cannot be bound in this attempt; it is retried."""
 
 
-class ConditionError(BindingError):
-    """A device cannot be made ready for the pod; its claim is to be given up."""
-
-
-class ConditionTimeoutError(ConditionError):
-    """A device was not made ready in time."""
-
-
 class ClaimInUseError(BindingError):
     """A claim is reserved for as many pods as it can be; the pod waits until that changes."""
 

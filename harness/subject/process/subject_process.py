@@ -19,7 +19,7 @@ from harness.subject.leadership import leader_election
 from harness.subject.plugin import binding_conditions, claim_binding
 from harness.subject.process import elected_runs, recording, write_journal
 from harness.subject.scheduling import node_search, schedulers
-from harness.subject.telemetry import klog, klog_lines, pod_reports
+from harness.subject.telemetry import klog, pod_reports
 from harness.threads import step_holding
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
@@ -120,7 +120,7 @@ def run_scheduler(options: SubjectOptions) -> int:
     more: list[concurrency.StepListener] = []
     if options.verbosity:
         # The scheduler is made later, after its steps have a listener.
-        more.append(klog_lines.KlogLines(objects=lambda: scheduler.known_objects()))  # noqa: PLW0108
+        more.append(klog.KlogLines(objects=lambda: scheduler.known_objects()))  # noqa: PLW0108
         form = options.logging_format
         klog.use(klog.Logger(options.verbosity, form, write=lambda it: os.write(2, it.encode())))
     with (

@@ -84,7 +84,6 @@ class WriteJournal:
         return op
 
     def answered(self, op: int, response: transports.Response) -> None:
-        """Record the answer to a call."""
         answer = _decode(response.body)
         self._add(
             record="completion",

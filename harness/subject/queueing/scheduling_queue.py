@@ -9,9 +9,10 @@ queue's length.
 """
 
 import collections
+import contextlib
 import heapq
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from harness import concurrency
 from harness.client import informers
@@ -27,6 +28,15 @@ FLUSH_S = 300.0
 Without it a lost event could leave a pod unscheduled forever.
 """
 
+_POD, _USERS = "pod", "users"
+"""The parts of the queue, for an explorer (see `concurrency.in_parts`): each pod by UID, with its
+place; the users of each claim. Counters are no part: those who read them take the lock as a whole.
+"""
+_ACTIVE, _UNSCHEDULABLE, _TIMERS = "active", "unschedulable", "timers"
+"""The order of active and of unschedulable pods; the timers."""
+_MISSED = "missed"
+"""The events that pods in flight miss, by claim; those that may help any pod have an empty key."""
+
 
 class SchedulingQueue:
     """Pods that wait to be scheduled."""
@@ -41,7 +51,6 @@ class SchedulingQueue:
     ) -> None:
         """`gate(pod)` is PreEnqueue: it returns whether the pod may be scheduled at all."""
         self._changed = concurrency.condition("scheduling-queue")
-        self._parts = queue_parts.QueueParts(self._changed)
         self._gate, self._hints = gate, hints
         self._backoff_initial_s, self._backoff_max_s = backoff_initial_s, backoff_max_s
         self._pods: dict[str, queue_parts.QueuedPod] = {}
@@ -55,7 +64,7 @@ class SchedulingQueue:
 
     def put(self, pod: Object) -> None:
         """Add a new pod, or update a queued one, which may help it."""
-        with self._parts.with_pod(claims.uid_of(pod)):
+        with self._with_pod(claims.uid_of(pod)):
             queued = self._pods.get(claims.uid_of(pod)) or self._add(pod)
             changes = list(cluster_events.of_pod(queued.pod, pod))
             self._index(queued, pod)
@@ -66,7 +75,7 @@ class SchedulingQueue:
 
     def remove(self, pod: Object) -> None:
         uid = claims.uid_of(pod)
-        with self._parts.with_pod(uid):
+        with self._with_pod(uid):
             known = self._pods.pop(uid, None)
             self._leave_unschedulable(uid)
             self._missed.end(uid)
@@ -89,11 +98,11 @@ class SchedulingQueue:
         """Take the next pod into flight, waiting for one. Raises concurrency.Closed."""
         with concurrency.in_parts(self._changed):
             while not self._closed:
-                self._parts.writes(queue_parts.ACTIVE)
+                concurrency.writes(self._changed, _ACTIVE)
                 wait_s = self._flush()
                 while self._active:
                     queued = self._active.popleft()
-                    self._parts.writes(queue_parts.POD, queued.uid)
+                    concurrency.writes(self._changed, _POD, queued.uid)
                     if self._is_known(queued) and queued.place is queue_parts.Place.ACTIVE:
                         return self._take(queued)
                 self._changed.wait(wait_s)
@@ -114,8 +123,8 @@ class SchedulingQueue:
         gave back what it had reserved, for which there is no event: all other pods are retried.
         """
         answers: list[queue_parts.Answer] = []
-        with self._parts.with_pod(queued.uid):
-            self._parts.misses(queued.pod)
+        with self._with_pod(queued.uid):
+            self._misses(queued.pod)
             missed = self._missed.missed(queued.uid)
             self._missed.end(queued.uid)
             if freed:
@@ -131,7 +140,6 @@ class SchedulingQueue:
         _tell(answers)
 
     def close(self) -> None:
-        """Wake and end every `pop`."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -146,17 +154,17 @@ class SchedulingQueue:
 
     def _known_users(self, claim_key: str) -> list[queue_parts.QueuedPod]:
         with concurrency.in_parts(self._changed):
-            self._parts.reads(queue_parts.USERS, claim_key)
+            concurrency.reads(self._changed, _USERS, claim_key)
             uids = sorted(self._users.get(claim_key, ()))
             for uid in uids:
-                self._parts.reads(queue_parts.POD, uid)
+                concurrency.reads(self._changed, _POD, uid)
             return [self._pods[uid] for uid in uids if uid in self._pods]
 
     def _open_gate(self, queued: queue_parts.QueuedPod) -> None:
         """Admit a gated pod; the gate reads the assume cache and is called without the lock."""
-        self._parts.reads(queue_parts.POD, queued.uid)
+        concurrency.reads(self._changed, _POD, queued.uid)
         if queued.place is queue_parts.Place.GATED and self._gate(queued.pod):
-            with self._parts.with_pod(queued.uid):
+            with self._with_pod(queued.uid):
                 if queued.place is queue_parts.Place.GATED and self._is_known(queued):
                     self._activate(queued)
 
@@ -171,6 +179,32 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------------ under the lock
 
+    @contextlib.contextmanager
+    def _with_pod(self, uid: str) -> Iterator[None]:
+        """Hold the lock for what changes a pod."""
+        with concurrency.in_parts(self._changed):
+            concurrency.writes(self._changed, _POD, uid)
+            yield
+
+    def _happens(self, event: cluster_events.ClusterEvent) -> None:
+        """Declare that the pods in flight miss an event; in which order matters to none of them."""
+        key = informers.key_of(event.subject) if event.is_for_users else ""
+        concurrency.writes(self._changed, _MISSED, key)
+        concurrency.adds(self._changed, _MISSED)
+
+    def _misses(self, pod: Object) -> None:
+        """Declare that the pod's flight begins or ends: it depends on the events that concern it.
+
+        The end of one pod's flight changes nothing for another. The names of generated claims may
+        change meanwhile.
+        """
+        names = [it.get("resourceClaimName") for it in pod["spec"].get("resourceClaims") or ()]
+        if not all(names):
+            concurrency.reads(self._changed, _MISSED)
+            return
+        for key in ("", *(f"{pod['metadata']['namespace']}/{name}" for name in names)):
+            concurrency.reads(self._changed, _MISSED, key)
+
     def _add(self, pod: Object) -> queue_parts.QueuedPod:
         queued = self._pods[claims.uid_of(pod)] = queue_parts.QueuedPod(pod)
         queued.place = queue_parts.Place.GATED
@@ -179,12 +213,12 @@ class SchedulingQueue:
     def _index(self, queued: queue_parts.QueuedPod, pod: Object) -> None:
         self._remove_user(queued.pod)
         for key in claims.known_claim_keys(pod):
-            self._parts.adds_user(key)
+            concurrency.adds(self._changed, _USERS, key)
             self._users[key].add(queued.uid)
 
     def _remove_user(self, pod: Object) -> None:
         for key in claims.known_claim_keys(pod):
-            self._parts.adds_user(key)
+            concurrency.adds(self._changed, _USERS, key)
             self._users[key].discard(claims.uid_of(pod))
             if not self._users[key]:
                 del self._users[key]
@@ -194,19 +228,19 @@ class SchedulingQueue:
         event: cluster_events.ClusterEvent,
         candidates: Iterable[queue_parts.QueuedPod] | None = None,
     ) -> list[queue_parts.Answer]:
-        self._parts.happens(event)
+        self._happens(event)
         self._missed.add(event)
         answers = []
         if candidates is None:
-            self._parts.reads(queue_parts.UNSCHEDULABLE)
+            concurrency.reads(self._changed, _UNSCHEDULABLE)
             candidates = list(self._unschedulable.values())
         for queued in candidates:
-            self._parts.reads(queue_parts.POD, queued.uid)
+            concurrency.reads(self._changed, _POD, queued.uid)
             if queued.place is queue_parts.Place.UNSCHEDULABLE:
                 answer = self._ask(queued, event)
                 answers.append(answer)
                 if answer.hint.is_worth_trying:
-                    self._parts.writes(queue_parts.POD, queued.uid)
+                    concurrency.writes(self._changed, _POD, queued.uid)
                     self._leave_unschedulable(queued.uid)
                     self._back_off(queued)
         return answers
@@ -221,7 +255,7 @@ class SchedulingQueue:
     def _wait(self, queued: queue_parts.QueuedPod, *, unschedulable: bool) -> None:
         if unschedulable:
             queued.place = queue_parts.Place.UNSCHEDULABLE
-            self._parts.writes(queue_parts.UNSCHEDULABLE)
+            concurrency.writes(self._changed, _UNSCHEDULABLE)
             self._unschedulable[queued.uid] = queued
             self._set_timer(queued, FLUSH_S)
         else:
@@ -229,21 +263,21 @@ class SchedulingQueue:
 
     def _leave_unschedulable(self, uid: str) -> None:
         if self._unschedulable.pop(uid, None) is not None:
-            self._parts.writes(queue_parts.UNSCHEDULABLE)
+            concurrency.writes(self._changed, _UNSCHEDULABLE)
 
     def _is_known(self, queued: queue_parts.QueuedPod) -> bool:
         return self._pods.get(queued.uid) is queued
 
     def _take(self, queued: queue_parts.QueuedPod) -> queue_parts.QueuedPod:
         queued.place = queue_parts.Place.IN_FLIGHT
-        self._parts.misses(queued.pod)
+        self._misses(queued.pod)
         self._missed.begin(queued.uid)
         queued.attempts += 1
         return queued
 
     def _activate(self, queued: queue_parts.QueuedPod) -> None:
         queued.place = queue_parts.Place.ACTIVE
-        self._parts.writes(queue_parts.ACTIVE)
+        concurrency.writes(self._changed, _ACTIVE)
         self._active.append(queued)
         self._changed.notify()
 
@@ -260,20 +294,20 @@ class SchedulingQueue:
 
     def _set_timer(self, queued: queue_parts.QueuedPod, wait_s: float) -> None:
         at_s = concurrency.monotonic_s() + wait_s
-        self._parts.writes(queue_parts.TIMERS)
+        concurrency.writes(self._changed, _TIMERS)
         heapq.heappush(self._timers, (at_s, next(self._order), queued))
         self._changed.notify()
 
     def _flush(self) -> float | None:
         now_s = concurrency.monotonic_s()
-        self._parts.reads(queue_parts.TIMERS)
+        concurrency.reads(self._changed, _TIMERS)
         while self._timers and self._timers[0][0] <= now_s:
             self._expire(heapq.heappop(self._timers)[2], now_s)
         return self._timers[0][0] - now_s if self._timers else None
 
     def _expire(self, queued: queue_parts.QueuedPod, now_s: float) -> None:
-        self._parts.writes(queue_parts.TIMERS)
-        self._parts.writes(queue_parts.POD, queued.uid)
+        concurrency.writes(self._changed, _TIMERS)
+        concurrency.writes(self._changed, _POD, queued.uid)
         if not self._is_known(queued):
             return
         if queued.place is queue_parts.Place.BACKOFF:

@@ -62,5 +62,4 @@ def _version(claim: Object) -> str:
 
 
 def next_backoff_s(backoff_s: float) -> float:
-    """Return the wait after this one, in seconds."""
     return min(2 * backoff_s, BACKOFF_MAX_S)

@@ -11,54 +11,9 @@ from collections.abc import Callable
 
 from harness import concurrency
 from harness.client import apis, transports
-from harness.model.objects import Object
-from harness.subject.objects import claims
-from harness.subject.plugin import binding_conditions, dynamic_resources, scheduling_attempts
+from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.queueing import queue_parts
 from harness.subject.telemetry import klog, pod_reports
-
-
-class Nominations:
-    """Writes and clears the nominated nodes of pods."""
-
-    def __init__(self, api: apis.Api) -> None:
-        self._api = api
-
-    def nominate(self, attempt: scheduling_attempts.Attempt, node_name: str) -> bool:
-        """Write the node if the pod will have to wait, and return whether it will."""
-        is_needed = any(map(binding_conditions.has_conditions, _planned_claims(attempt)))
-        if is_needed:
-            self._write(attempt.pod, node_name)
-        return is_needed
-
-    def clear(self, pod: Object) -> None:
-        """Remove the node of a pod that could not be bound."""
-        self._write(pod, None)
-
-    def _write(self, pod: Object, node_name: str | None) -> None:
-        """Patch the status; a conflict says that this is another pod of the same name."""
-        meta = pod["metadata"]
-        patch = {"metadata": {"uid": meta["uid"]}, "status": {"nominatedNodeName": node_name}}
-        try:
-            self._api.patch(
-                apis.PODS,
-                meta["name"],
-                patch,
-                namespace=meta["namespace"],
-                subresource="status",
-            )
-        except (apis.ApiError, transports.TransportError) as error:
-            concurrency.step("nominate.failed", pod=meta["uid"], reason=str(error))
-
-
-def _planned_claims(attempt: scheduling_attempts.Attempt) -> list[Object]:
-    return [
-        claims.with_status(claim, allocation=attempt.planned[index])
-        if index in attempt.planned
-        else claim
-        for index, claim in enumerate(attempt.claims)
-    ]
-
 
 IDLE_MAX = 32
 """Number of threads that wait for the next pods."""
@@ -101,7 +56,6 @@ class Binders:
         self._are_shared = bool(limit or idle_max)
         """True if a thread may bind several pods, one after the other."""
         self._reports, self._on_failure = reports, on_failure
-        self._nominations = Nominations(api)
         self._changed = concurrency.condition("bindings")
         self._bindings: collections.deque[Binding] = collections.deque()
         """Those that no thread has taken yet."""
@@ -112,7 +66,6 @@ class Binders:
         self._is_stopped = False
 
     def put(self, binding: Binding) -> None:
-        """Have a pod bound."""
         if not self._are_shared:
             with concurrency.in_parts(self._changed):
                 self._start_thread(binding)
@@ -164,11 +117,9 @@ class Binders:
             return self._bindings.popleft()
 
     def _bind(self, binding: Binding) -> None:
-        uid, is_nominated = binding.queued.uid, False
+        uid = binding.queued.uid
         try:
-            if self._plugin.pre_bind_pre_flight(binding.attempt):
-                is_nominated = self._nominations.nominate(binding.attempt, binding.node_name)
-                self._plugin.pre_bind(binding.attempt)
+            self._plugin.pre_bind(binding.attempt)
             concurrency.step("bind.started", pod=uid, node=binding.node_name)
             self._write_binding(binding)
         except (
@@ -181,8 +132,6 @@ class Binders:
             if not isinstance(error, scheduling_attempts.ClaimInUseError):
                 message = "Error scheduling pod; retrying"
                 klog.error(0, error, message, pod=binding.attempt.pod)
-            if is_nominated:
-                self._nominations.clear(binding.attempt.pod)
             self._on_failure(binding, error)
         else:
             # The pod stays in flight until the informer delivers it as bound: an older event must

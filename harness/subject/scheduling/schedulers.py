@@ -39,7 +39,6 @@ from harness.subject.queueing import (
 )
 from harness.subject.scheduling import (
     binding_cycle,
-    node_lists,
     node_search,
     scheduling_cycles,
 )
@@ -74,7 +73,6 @@ class SchedulerParts:
 
     @property
     def new_allocator(self) -> Callable[..., allocators.Allocator]:
-        """Makes an allocator of its parts."""
         return functools.partial(
             self.allocator, search=self.search, held=self.held, rules=self.rules
         )
@@ -133,7 +131,7 @@ class Scheduler:
         allocated = self._allocated = parts.allocated()
         flight = self._in_flight = parts.in_flight_claims()
         self._inventory = inventories.Inventory()
-        self._nodes = node_lists.NodeList()
+        self._nodes = node_search.NodeList()
         self._queue = parts.queue(
             gate=self._may_enter,
             hints=parts.hints(lambda key: self._cache.get(key)),  # noqa: PLW0108 - made later

@@ -9,7 +9,7 @@ from harness.model.objects import Object
 from harness.subject.objects import claims
 from harness.subject.plugin import dynamic_resources, scheduling_attempts
 from harness.subject.queueing import queue_parts, scheduling_queue
-from harness.subject.scheduling import binding_cycle, node_lists, node_search
+from harness.subject.scheduling import binding_cycle, node_search
 from harness.subject.telemetry import klog, pod_reports
 
 NO_CLAIMS = "no new claims to deallocate"
@@ -24,12 +24,11 @@ class SchedulingCycle:
         plugin: dynamic_resources.DynamicResources,
         *,
         queue: scheduling_queue.SchedulingQueue,
-        nodes: node_lists.NodeList,
+        nodes: node_search.NodeList,
         binders: binding_cycle.Binders,
         reports: pod_reports.PodReports,
         search: node_search.NodeSearch,
     ) -> None:
-        """`reports` receive each attempt that fails."""
         self._plugin, self._queue, self._nodes = plugin, queue, nodes
         self._binders, self._reports = binders, reports
         self._search = search

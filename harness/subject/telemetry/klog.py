@@ -1,10 +1,11 @@
 """The scheduler's log, in klog's text form and in JSON.
 
 Messages, keys and verbosity are those of kube-scheduler 1.36, and a line is logged at the place
-where kube-scheduler logs it: those that `explain` reads. Nothing is logged until a process sets a
-`Logger`.
+where kube-scheduler logs it, or at the named step of that place: those that `explain` reads.
+Nothing is logged until a process sets a `Logger`.
 """
 
+import dataclasses
 import datetime
 import inspect
 import json
@@ -12,12 +13,14 @@ import os
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from harness import concurrency
+from harness.client import informers
 from harness.model.objects import Object
 
 Form = Literal["text", "json"]
-_OWN_FILES = frozenset(("concurrency.py", "klog.py", "klog_lines.py"))
+_OWN_FILES = frozenset(("concurrency.py", "klog.py"))
 _SHOWN_MAX = 10
 """Devices in the log of a gather at verbosity 6; all are shown from 7 on."""
 
@@ -153,3 +156,58 @@ def _frames() -> Iterator[types.FrameType]:
     while frame:
         yield frame
         frame = frame.f_back
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _StepLine:
+    verbosity: int
+    message: str
+    keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Key of the line: field of the step; `name(field)` is the name of the object with this UID."""
+
+
+NAMES_MAX = 100_000
+"""Names of pods and claims that are remembered, also of deleted ones."""
+_POD, _CLAIM = {"pod": "name(pod)"}, {"claim": "name(claim)"}
+_LINES = {
+    "gather.started": _StepLine(6, "Starting GatherAllocatedState"),
+    "gather.conflict": _StepLine(
+        6, "Conflicting modification during GatherAllocatedState, trying again"
+    ),
+    "pre-bind.conflict": _StepLine(5, "retrying update after conflict", _CLAIM),
+    "allocated-devices.inserted": _StepLine(
+        6, "Observed device allocation", {"device": "device", **_CLAIM}
+    ),
+    "allocated-devices.removed": _StepLine(
+        6, "Observed device deallocation", {"device": "device", **_CLAIM}
+    ),
+    "bind.started": _StepLine(3, "Attempting to bind pod to node", {**_POD, "node": "node"}),
+    "bind.done": _StepLine(2, "Successfully bound pod to node", {**_POD, "node": "node"}),
+}
+
+
+class KlogLines:
+    """A step listener that writes a line for each step that kube-scheduler would log."""
+
+    def __init__(self, *, objects: Callable[[], Iterable[Object]]) -> None:
+        """`objects()` returns the known pods and claims."""
+        self._objects = objects
+        self._names: dict[str, str] = {}
+        """`namespace/name` by UID."""
+
+    def __call__(self, name: str, fields: concurrency.StepFields) -> None:
+        line = _LINES.get(name)
+        if line is None or not enabled(line.verbosity):
+            return
+        pairs = {key: self._value(field, fields) for key, field in line.keys.items()}
+        info(line.verbosity, line.message, **pairs)
+
+    def _value(self, field: str, fields: concurrency.StepFields) -> Any:
+        if not field.startswith("name("):
+            return fields[field]
+        uid = str(fields[field[5:-1]])
+        if uid not in self._names:
+            known = {item["metadata"]["uid"]: informers.key_of(item) for item in self._objects()}
+            # Objects may be deleted before the last line about them.
+            self._names = {**self._names, **known} if len(self._names) < NAMES_MAX else known
+        return self._names.get(uid, uid)

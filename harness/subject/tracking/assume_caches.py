@@ -82,14 +82,12 @@ class AssumeCache(informers.EventHandler):
         self._handlers = tuple(handlers)
 
     def get(self, key: str) -> Object | None:
-        """Return the newest version of an object, or None if it is unknown."""
         with concurrency.in_parts(self._changed):
             concurrency.reads(self._changed, _LATEST, key)
             entry = self._entries.get(key)
             return entry.latest if entry else None
 
     def objects(self) -> list[Object]:
-        """Return the newest version of every object."""
         with self._changed:
             return [entry.latest for entry in self._entries.values()]
 

@@ -13,12 +13,10 @@ import pytest
 from harness import clocks
 from harness.apiserver.registry.strategies import generic
 from harness.client import apis
-from harness.subject.scheduling import schedulers
 from harness.subject.telemetry import pod_reports
-from tests.support import api_objects, local_servers
+from tests.support import api_objects, local_servers, scheduler_worlds
 
 Object = dict[str, Any]
-TIMEOUT_S = 60.0
 ORDINARY, FREE = 5, 4
 """Pods that need one device each, and devices that nothing takes."""
 UNSCHEDULABLE, ERROR = "Unschedulable", "SchedulerError"
@@ -114,22 +112,21 @@ INPUTS = {
 """Number i has the claim `c-i` and the pod `bad-i`."""
 
 
-class Cluster:
+class Cluster(scheduler_worlds.World):
     """A scheduler with all inputs."""
 
     def __init__(self) -> None:
-        self.server = local_servers.LocalServer()
-        self.api = apis.Api(self.server)
-        self.scheduler = schedulers.Scheduler(
-            self.api,
-            schedulers.SchedulerOptions(
-                binders=2, backoff_initial_s=0.05, backoff_max_s=0.2, filter_timeout_s=0.1
-            ),
-            reports=pod_reports.PodReports(self.api),
+        server, devices = local_servers.LocalServer(), range(ORDINARY + FREE)
+        super().__init__(
+            server,
+            None,
+            api_objects.slice_of(*(f"d{number}" for number in devices)),
+            reports=pod_reports.PodReports(apis.Api(server)),
+            binders=2,
+            backoff_initial_s=0.05,
+            backoff_max_s=0.2,
+            filter_timeout_s=0.1,
         )
-
-    def put(self, resource: apis.Resource, obj: Object) -> Object:
-        return local_servers.put(self.server, resource, obj)
 
     def create_all(self) -> None:
         self._create_devices()
@@ -139,18 +136,14 @@ class Cluster:
                 self.put(apis.CLAIMS, claim)
             self.put(apis.PODS, api_objects.pod(f"bad-{index}", use=[f"c-{index}"]))
         for index in range(ORDINARY):
-            self.put(apis.CLAIMS, api_objects.claim(f"good-{index}"))
-            self.put(apis.PODS, api_objects.pod(f"good-{index}", use=[f"good-{index}"]))
+            self.add_pod(f"good-{index}")
 
     def _create_devices(self) -> None:
-        self.put(apis.NODES, api_objects.node())
         self.put(apis.NODES, api_objects.node("worker-1", unschedulable=True))
-        self.put(
-            apis.DEVICE_CLASSES, api_objects.device_class('device.driver == "gpu.example.com"')
-        )
+        only = api_objects.device_class('device.driver == "gpu.example.com"')
+        known = self.api.get(apis.DEVICE_CLASSES, only["metadata"]["name"])
+        self.api.update(apis.DEVICE_CLASSES, {**known, "spec": only["spec"]})
         self.put(apis.DEVICE_CLASSES, api_objects.device_class("device.", name="torn"))
-        devices = [f"d{number}" for number in range(ORDINARY + FREE)]
-        self.put(apis.SLICES, api_objects.slice_of(*devices))
         half = api_objects.slice_of("a", name="half", count=2)
         double = api_objects.slice_of("same", "same", name="double")
         many = api_objects.slice_of(*(f"m{number}" for number in range(60)), name="many")
@@ -162,9 +155,6 @@ class Cluster:
             self.put(apis.DEVICE_CLASSES, chosen)
         self.put(apis.SLICES, _slice_of_nodes("rank", "About"))
         self.put(apis.SLICES, _slice_of_nodes("kubernetes.io/hostname", "Gt"))
-
-    def pod(self, name: str) -> Object:
-        return self.api.get(apis.PODS, name, namespace="default")
 
     def condition(self, name: str) -> Object:
         for item in self.pod(name).get("status", {}).get("conditions") or ():
@@ -197,12 +187,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def test_ordinary_pods_are_bound(cluster: Cluster) -> None:
-    names = [f"good-{index}" for index in range(ORDINARY)]
-    clocks.wait_until(
-        lambda: all(cluster.pod(name)["spec"].get("nodeName") for name in names),
-        timeout_s=TIMEOUT_S,
-        why="the ordinary pods to be bound",
-    )
+    cluster.wait_bound(*(f"good-{index}" for index in range(ORDINARY)))
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -241,17 +226,8 @@ def test_an_object_that_goes_meanwhile_stops_its_pod_only(
     for one in (name, f"behind-{name}"):
         cluster.put(apis.CLAIMS, api_objects.claim(one))
         cluster.put(apis.PODS, api_objects.pod(one, use=[one]))
-    clocks.wait_until(
-        lambda: cluster.pod(f"behind-{name}")["spec"].get("nodeName"),
-        timeout_s=TIMEOUT_S,
-        why="the pod behind it to be bound",
-    )
+    cluster.wait_bound(f"behind-{name}")
     if resource is apis.CLAIMS:
-        assert "nodeName" not in cluster.pod(name)["spec"]
-        clocks.wait_until(
-            lambda: (
-                f"resourceclaim '{name}' not found" in cluster.condition(name).get("message", "")
-            ),
-            timeout_s=TIMEOUT_S,
-            why="the words",
-        )
+        assert cluster.node_of(name) is None
+        words = f"resourceclaim '{name}' not found"
+        cluster.wait(lambda: words in cluster.condition(name).get("message", ""), words)

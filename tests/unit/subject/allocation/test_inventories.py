@@ -10,24 +10,6 @@ from tests.support import api_objects
 Object = dict[str, Any]
 
 
-def offered(
-    *slices: Object, node: Object | None = None, selectors: tuple[str, ...] = ()
-) -> list[str]:
-    view = inventories.snapshot_of(slices).view(node or api_objects.node())
-    return [device.name for device in view.devices if device.satisfies(selectors)]
-
-
-def test_the_newest_generation_of_a_pool_counts() -> None:
-    old, new = api_objects.slice_of("old"), api_objects.slice_of("new", generation=2)
-    assert offered(old, new) == ["new"]
-    assert offered(new, old) == ["new"]
-
-
-def test_an_incomplete_pool_offers_nothing_even_when_its_old_generation_was_whole() -> None:
-    old, new = api_objects.slice_of("old"), api_objects.slice_of("new", generation=2, count=2)
-    assert offered(old, new) == []
-
-
 def test_the_inventory_follows_its_informer() -> None:
     inventory = inventories.Inventory()
 

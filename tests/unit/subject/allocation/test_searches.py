@@ -1,4 +1,7 @@
-"""Searches end: their time is limited, and no number of devices is too deep."""
+"""Searches end: their time is limited, no number of devices is too deep, and claims have a limit.
+
+tests/model_based/allocation compares what they find with another solver.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,18 +9,27 @@ from typing import Any
 import pytest
 
 from harness import concurrency
-from harness.subject.allocation import allocated_states, allocators, devices, inventories, searches
+from harness.subject.allocation import (
+    allocated_states,
+    allocators,
+    device_sets,
+    devices,
+    inventories,
+    searches,
+)
 from tests.support import api_objects
 
 Object = dict[str, Any]
 
 
-def allocator(slices: Sequence[Object], claim: Object, **options: Any) -> allocators.Allocator:
+def allocator(
+    slices: Sequence[Object], *claims: Object, in_use: Sequence[str] = (), **options: Any
+) -> allocators.Allocator:
     return allocators.Allocator(
         inventories.snapshot_of(slices),
-        allocated_states.AllocatedState(),
+        allocated_states.AllocatedState(device_sets.DeviceSet(in_use)),
         {api_objects.CLASS: api_objects.device_class()},
-        [claim],
+        claims,
         **options,
     )
 
@@ -80,12 +92,36 @@ def test_no_number_of_devices_is_too_deep() -> None:
     """40 claims with 32 devices each, all of them chosen before the last one fails."""
     wanted = [claim(api_objects.exactly(count=32)) for _ in range(40)]
     slices = [api_objects.slice_of(*(f"d{index}" for index in range(1280)))]
-    made = allocators.Allocator(
-        inventories.snapshot_of(slices),
-        allocated_states.AllocatedState(),
-        {api_objects.CLASS: api_objects.device_class()},
-        wanted,
-    )
-    found = made.allocate(api_objects.node())
+    found = allocator(slices, *wanted).allocate(api_objects.node())
     assert found is not None
     assert sum(len(item["devices"]["results"]) for item in found) == 1280
+
+
+SIXTY = api_objects.slice_of(*(f"d{index:02d}" for index in range(60)))
+
+
+def test_requests_that_ask_for_more_than_a_claim_may_have_are_an_error() -> None:
+    wanted = claim(*(api_objects.exactly(f"r{count}", count=count) for count in (20, 13)))
+    with pytest.raises(allocators.AllocationError, match="33 exceeds the claim limit of 32"):
+        allocator([SIXTY], wanted).allocate(api_objects.node())
+
+
+def test_the_limit_counts_the_smallest_alternative_and_each_claim_alone() -> None:
+    options = [
+        {"name": name, "deviceClassName": api_objects.CLASS, "count": count}
+        for name, count in (("much", 33), ("less", 20))
+    ]
+    made = claim({"name": "r", "firstAvailable": options})
+    allocations = allocator([SIXTY], made, made).allocate(api_objects.node())
+    assert allocations is not None
+    assert [len(item["devices"]["results"]) for item in allocations] == [20, 20]
+
+
+def test_one_allocator_serves_several_nodes() -> None:
+    slices = [api_objects.slice_of("a", pool=f"worker-{index}") for index in range(2)]
+    made = allocator(slices, claim(api_objects.exactly()), in_use=[api_objects.device_id("a")])
+    for _ in range(2):
+        assert made.allocate(api_objects.node("worker-0")) is None
+        found = made.allocate(api_objects.node("worker-1"))
+        assert found is not None
+        assert found[0]["devices"]["results"] == [api_objects.result("a", pool="worker-1")]

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from harness.client import apis
-from harness.subject import assembling
 from harness.subject.claim_control import controller_contexts
 from harness.subject.objects import claims
 from tests.support import api_objects, controller_worlds, local_servers
@@ -73,29 +72,6 @@ def test_132334_a_claim_of_a_pod_that_ended_while_the_controller_was_down_is_cle
         world.wait(lambda: world.claim() is None, "the claim to be gone")
 
 
-def test_132334_an_updated_claim_is_looked_at(server: local_servers.LocalServer) -> None:
-    with controller_worlds.running(server) as world:
-        world.put(apis.CLAIMS, api_objects.claim("c"))
-        world.start()
-        world.settle()
-        claim = world.api.update(apis.CLAIMS, api_objects.protected(world.claim() or {}))
-        status = claims.with_status(claim, allocation=api_objects.allocation("a"))
-        ghost = api_objects.known_pod("ghost")
-        world.api.update_status(apis.CLAIMS, claims.with_reservation(status, ghost))
-        world.wait(lambda: not claims.has_finalizer(world.claim() or {"metadata": {}}), "freedom")
-
-
-@pytest.mark.parametrize(("release", "count"), [(None, 101), ("1.36.2", 100)])
-def test_140217_more_creations_than_the_mutation_cache_holds(
-    release: str | None, count: int
-) -> None:
-    created = assembling.claim_controller_parts(release=release).created()
-    pod = api_objects.known_pod("p")
-    for number in range(101):
-        created.add(api_objects.claim(f"c{number}", version=number + 1, owner=pod))
-    assert len(created.owned_by("uid-p")) == count
-
-
 def test_an_entry_that_needs_no_claim_gets_none_when_another_entry_needs_one(
     server: local_servers.LocalServer,
 ) -> None:
@@ -122,18 +98,6 @@ def test_deleted_pods_without_claims_do_not_push_out_those_with_claims(
         for number in range(controller_contexts.DELETED_PODS_MAX + 1):
             world.controller._enqueuer.on_pod_deleted(api_objects.known_pod(f"plain-{number}"))
         assert claims.uid_of(pod) in deleted
-
-
-def test_a_claim_that_a_pod_no_longer_uses_is_forgotten(server: local_servers.LocalServer) -> None:
-    with controller_worlds.running(server) as world:
-        enqueuer = world.controller._enqueuer
-        before = api_objects.known_pod("p", templates=["x"], recorded={"x": "lost"})
-        after = api_objects.known_pod("p", templates=["x"], recorded={"x": "found"})
-        enqueuer.on_pod(before)
-        enqueuer.on_pod(after, before)
-        assert enqueuer._users == {"default/found": {"pod:default/p"}}
-        enqueuer.on_pod_deleted(after)
-        assert enqueuer._users == {}
 
 
 def test_at_most_500_deleted_pods_are_remembered() -> None:

@@ -35,17 +35,6 @@ def test_what_the_informer_said_meanwhile_stays() -> None:
     assert known(created) == [("c", "2")]
 
 
-def test_the_informer_is_followed() -> None:
-    created = created_claims.CreatedClaims()
-    created.add(claim())
-    created.on_add(claim(), initial=False)
-    created.on_update(claim(), claim(version=3))
-    assert known(created) == [("c", "3")]
-    created.on_delete(claim(version=4))
-    assert known(created) == []
-    assert created.get("default/c") is None
-
-
 def test_claims_of_an_owner_in_the_order_of_their_names() -> None:
     created = created_claims.CreatedClaims()
     for name in ("b", "a"):
@@ -118,49 +107,7 @@ def test_a_claim_that_lost_its_owner_is_not_found_for_it() -> None:
     assert created.get("default/c") is not None
 
 
-# ------------------------------------------------------------------------- up to 1.36.2
-
-
-def test_the_mutation_cache_finds_a_deleted_claim() -> None:
-    cache = controller_defects.MutationCache()
-    cache.add(claim())
-    cache.on_add(claim(), initial=False)
-    cache.on_delete(claim(version=2))
-    assert known(cache) == [("c", "1")]
-    assert cache.get("default/c") is None
-
-
-def test_the_mutation_cache_holds_a_hundred_claims() -> None:
-    cache = controller_defects.MutationCache()
-    for number in range(101):
-        cache.add(claim(f"c{number}", version=number + 1))
-    assert len(known(cache)) == 100
-    assert ("c0", "1") not in known(cache)
-    assert created_of(101) == 101
-
-
-def created_of(count: int) -> int:
-    created = created_claims.CreatedClaims()
-    for number in range(count):
-        created.add(claim(f"c{number}", version=number + 1))
-    return len(known(created))
-
-
-def test_the_mutation_cache_forgets_what_the_informer_has_newer() -> None:
-    cache = controller_defects.MutationCache()
-    cache.add(claim())
-    cache.on_add(claim(), initial=False)
-    cache.on_update(claim(), claim(version=2))
-    assert known(cache) == [("c", "2")]
-    cache.on_delete(claim(version=3))
-    assert known(cache) == []
-
-
-def test_the_mutation_cache_prefers_what_it_has_newer() -> None:
-    cache = controller_defects.MutationCache()
-    cache.on_add(claim(), initial=False)
-    cache.add(claim(version=2))
-    assert known(cache) == [("c", "2")]
+# up to 1.36.2
 
 
 def test_the_mutation_cache_remembers_for_an_hour(time: controlled_runtimes.VirtualTime) -> None:
@@ -170,3 +117,16 @@ def test_the_mutation_cache_remembers_for_an_hour(time: controlled_runtimes.Virt
     assert known(cache) == [("c", "1")]
     time.sleep(2)
     assert known(cache) == []
+
+
+def test_the_mutation_cache_knows_what_it_has_newer_and_what_was_deleted() -> None:
+    cache = controller_defects.MutationCache()
+    cache.on_add(claim(), initial=False)
+    cache.add(claim(version=2))
+    assert known(cache) == [("c", "2")]
+    cache.on_update(claim(), claim(version=3))
+    assert known(cache) == [("c", "3")]
+    cache.add(claim(version=3))
+    cache.on_delete(claim(version=4))
+    assert known(cache) == [("c", "3")]
+    assert cache.get("default/c") is None

@@ -1,7 +1,5 @@
 """The claims that are generated from templates."""
 
-import copy
-
 import pytest
 
 from harness import concurrency
@@ -29,13 +27,6 @@ def test_both_parts_of_a_long_name_are_shortened_as_upstream(
 ) -> None:
     assert generating.name_base(pod, entry) == base
     assert len(base) <= 57
-
-
-def test_the_template_is_left_alone() -> None:
-    template = api_objects.template("x", metadata={"annotations": {"a": "1"}})
-    before = copy.deepcopy(template)
-    generating.ClaimGenerator().generated_claim(POD, "x", template)
-    assert template == before
 
 
 def test_up_to_1_36_2_the_annotation_of_another_entry_can_come_between(

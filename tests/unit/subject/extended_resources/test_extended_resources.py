@@ -1,6 +1,5 @@
 """Extended resources from PreFilter to what is left when binding fails, against the real store."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from tests.support import api_objects, local_servers
 from tests.support.plugin_world import GPU, ExtendedWorld
 
 Object = dict[str, Any]
-A, B = api_objects.device_id("a"), api_objects.device_id("b")
+A = api_objects.device_id("a")
 
 
 @pytest.fixture
@@ -40,27 +39,8 @@ def delivering(
     return steps
 
 
-def node(**amounts: str) -> Object:
-    return api_objects.node() | {
-        "status": {"allocatable": {f"example.com/{k}": v for k, v in amounts.items()}}
-    }
-
-
 def devices_in_use(world: ExtendedWorld) -> set[str]:
     return set(world.gatherer.gather().devices)
-
-
-# ------------------------------------------------------------------------------- binding
-
-
-def test_the_claim_exists_in_memory_only_until_it_is_bound(world: ExtendedWorld) -> None:
-    attempt = world.reserved(world.wanting(amount=2))
-    assert world.created() == []
-    (planned,) = world.flight.listed()
-    assert planned["metadata"]["name"] == extended_claims.IN_MEMORY_NAME
-    assert claims.has_finalizer(planned)
-    assert devices_in_use(world) == {A, B}
-    assert attempt.to_allocate == [0]
 
 
 def test_the_claim_is_created_allocated_reserved_and_named(
@@ -112,27 +92,6 @@ def _visible(world: ExtendedWorld) -> set[str]:
     return in_flight | set(world.allocated.get()[0].devices)
 
 
-def test_it_stays_in_flight_until_the_informer_has_it(
-    world: ExtendedWorld, steps: list[tuple[str, dict[str, object]]]
-) -> None:
-    """An attempt meanwhile does not get its device (kubernetes#133302)."""
-    attempt = world.reserved(world.wanting())
-    waits: list[str] = []
-
-    def on_step(name: str, fields: concurrency.StepFields) -> None:
-        if name == "pre-bind.awaiting-informer":
-            waits.append(name)
-            assert _visible(world) == {A}
-            if len(waits) == 3:
-                world.deliver()
-
-    concurrency.listen(on_step)
-    world.plugin.pre_bind(attempt)
-    assert len(waits) == 3
-    assert world.flight.listed() == []
-    assert set(world.allocated.get()[0].devices) == {A}
-
-
 def test_a_claim_that_never_comes_is_not_awaited_for_ever(
     world: ExtendedWorld, monkeypatch: pytest.MonkeyPatch, steps: list[Any]
 ) -> None:
@@ -167,9 +126,6 @@ def test_a_claim_that_was_deleted_meanwhile_is_awaited_until_its_deletion_comes(
     assert devices_in_use(world) == set()
 
 
-# ------------------------------------------------------------------------------- failures
-
-
 @pytest.mark.parametrize(
     ("verb", "path"),
     [
@@ -181,35 +137,16 @@ def test_a_claim_that_was_deleted_meanwhile_is_awaited_until_its_deletion_comes(
 def test_nothing_is_left_of_an_attempt_that_failed(
     world: ExtendedWorld,
     delivering: list[tuple[str, dict[str, object]]],
-    fail: Callable[[str, str], None],
     verb: str,
     path: str,
 ) -> None:
     attempt = world.reserved(world.wanting())
-    fail(verb, path)
+    world.server.refuse(verb, path, status=500)
     with pytest.raises(apis.ApiError):
         world.plugin.pre_bind(attempt)
     world.plugin.unreserve(attempt)
     assert world.created() == []
     assert world.flight.listed() == []
-
-
-@pytest.fixture
-def fail(world: ExtendedWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Answer the next request with this verb and path with 500."""
-
-    def install(verb: str, path: str) -> None:
-        send, failed = world.server.send, []
-
-        def faulty(request: Any) -> Any:
-            if request.method == verb and path in request.path and not failed:
-                failed.append(request)
-                raise apis.ApiError(500, "InternalError", "the server is out of order")
-            return send(request)
-
-        monkeypatch.setattr(world.server, "send", faulty)
-
-    return install
 
 
 def left_over(world: ExtendedWorld, pod: Object) -> Object:
@@ -235,36 +172,9 @@ def test_a_claim_that_was_left_rules_out_every_node_and_is_deleted(world: Extend
     assert world.plugin.filter(world.plugin.pre_filter(pod), api_objects.node()) is not None
 
 
-def test_a_claim_of_another_pod_is_not_in_the_way(world: ExtendedWorld) -> None:
-    left_over(world, world.wanting("q"))
-    attempt = world.plugin.pre_filter(world.wanting("p"))
-    assert attempt.left_over is None
-
-
 def test_a_claim_that_is_being_settled_makes_the_pod_wait(world: ExtendedWorld) -> None:
     pod = world.wanting()
     claim = left_over(world, pod)
     world.flight.add(claims.with_status(claim, allocation=api_objects.allocation("a")))
     with pytest.raises(scheduling_attempts.Unschedulable, match="in the process of being"):
         world.plugin.pre_filter(pod)
-
-
-# ------------------------------------------------------------------------- device plugins
-
-
-def test_own_and_extended_claims_get_devices_of_their_own(
-    world: ExtendedWorld, delivering: list[Any]
-) -> None:
-    world.claim("c")
-    world.plugin.pre_bind(world.reserved(world.wanting(use=["c"])))
-    own, made = sorted(world.created(), key=lambda claim: claim["metadata"]["name"])
-    assert [*claims.exclusive_devices(claims.allocation_of(own))] == [A]
-    assert [*claims.exclusive_devices(claims.allocation_of(made))] == [B]
-
-
-def test_a_resource_that_nothing_offers(world: ExtendedWorld) -> None:
-    made = api_objects.pod("p")
-    made["spec"]["containers"][0]["resources"] = {"limits": {"example.com/other": "1"}}
-    attempt = world.plugin.pre_filter(world.api.create(apis.PODS, made, namespace="default"))
-    assert world.plugin.filter(attempt, api_objects.node()) is None
-    assert attempt.refusals == {"Insufficient example.com/other": 1}

@@ -1,54 +1,30 @@
 """Pods that wait for an extended resource, with the whole scheduler and its threads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from harness import clocks, concurrency
+from harness import concurrency
 from harness.client import apis
 from harness.subject.extended_resources import extended_claims
-from harness.subject.scheduling import schedulers
-from tests.support import api_objects, local_servers
+from tests.support import api_objects, local_servers, scheduler_worlds
 
 Object = dict[str, Any]
 GPU = "example.com/gpu"
-TIMEOUT_S = 30.0
 
 
-class World:
-    """A server with two nodes, and a scheduler."""
-
-    def __init__(self, server: local_servers.LocalServer) -> None:
-        self.server, self.api = server, apis.Api(server)
-        self.put(apis.NODES, api_objects.node("worker-0"))
-        self.put(apis.SLICES, api_objects.slice_of("a"))
-        options = schedulers.SchedulerOptions(backoff_initial_s=0.001, backoff_max_s=0.002)
-        self.scheduler = schedulers.Scheduler(self.api, options)
-
-    def put(self, resource: apis.Resource, obj: Object) -> Object:
-        return local_servers.put(self.server, resource, obj)
+class World(scheduler_worlds.World):
+    """A class that backs the extended resource may come."""
 
     def add_class(self) -> None:
-        made = api_objects.device_class()
-        made["spec"]["extendedResourceName"] = GPU
+        made = {**api_objects.device_class(name="backing"), "spec": {"extendedResourceName": GPU}}
         self.put(apis.DEVICE_CLASSES, made)
 
-    def add_pod(self, name: str) -> Object:
+    def add_asking(self, name: str) -> Object:
         made = api_objects.pod(name)
         made["spec"]["containers"][0]["resources"] = {"limits": {GPU: "1"}}
         return self.put(apis.PODS, made)
-
-    def node_of(self, name: str) -> str | None:
-        found = self.api.get(apis.PODS, name, namespace="default")
-        node: str | None = found["spec"].get("nodeName")
-        return node
-
-    def wait(self, condition: Callable[[], object], why: str) -> None:
-        clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
-
-    def wait_bound(self, name: str) -> None:
-        self.wait(lambda: self.node_of(name), f"{name} to be bound")
 
 
 @pytest.fixture
@@ -75,7 +51,7 @@ def test_a_pod_waits_for_the_class_that_backs_its_resource(
     world: World, refused: list[str]
 ) -> None:
     world.scheduler.start()
-    world.add_pod("p")
+    world.add_asking("p")
     world.wait(lambda: refused, "the pod to be refused")
     assert refused[0] == (
         f"0/1 nodes are available: 1 Insufficient {GPU}. still not schedulable, "
@@ -87,7 +63,7 @@ def test_a_pod_waits_for_the_class_that_backs_its_resource(
 
 def test_a_pod_is_bound_once_the_claim_of_an_earlier_scheduler_is_gone(world: World) -> None:
     world.add_class()
-    pod = world.add_pod("p")
+    pod = world.add_asking("p")
     left = extended_claims.with_requests(extended_claims.in_memory(pod), [api_objects.exactly()])
     before = extended_claims.create(world.api, left)
     world.scheduler.start()

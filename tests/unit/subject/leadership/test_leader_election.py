@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness import clocks, concurrency
+from harness import concurrency
 from harness.client import apis
 from harness.subject.leadership import leader_election
 from harness.subject.scheduling import schedulers
-from tests.support import api_objects, controlled_runtimes, local_servers
+from tests.support import controlled_runtimes, local_servers, scheduler_worlds
 
 TIMEOUT_S = 30
 SPACE, NAME = "default", "flake-hunt"
@@ -188,30 +188,20 @@ def test_a_leader_that_cannot_renew_its_lease_loses_it(
 def test_a_scheduler_that_stands_by_schedules_what_its_leader_left(
     server: local_servers.LocalServer, candidates: list[Candidate]
 ) -> None:
-    api = apis.Api(server)
-    local_servers.put(server, apis.NODES, api_objects.node("worker-9"))
-    leader, standby = (
-        schedulers.Scheduler(api, schedulers.SchedulerOptions(binders=2)) for _ in range(2)
-    )
+    world = scheduler_worlds.World(server)
+    leader = world.scheduler
+    standby = schedulers.Scheduler(world.api, schedulers.SchedulerOptions(binders=2))
     for scheduler in (leader, standby):
         scheduler.stand_by()
     one, other = candidates
     leader.lead(one.elector.still_leads)
-    local_servers.put(server, apis.PODS, api_objects.pod("first"))
-    wait_bound(api, "first")
+    world.add_pod("first")
+    world.wait_bound("first")
     leader.stop()
-    local_servers.put(server, apis.PODS, api_objects.pod("second"))
+    world.add_pod("second")
     one.elector.stop()
     assert other.elector.wait_leading(TIMEOUT_S)
-    assert "nodeName" not in api.get(apis.PODS, "second", namespace=SPACE)["spec"]
+    assert world.node_of("second") is None
     standby.lead(other.elector.still_leads)
-    wait_bound(api, "second")
+    world.wait_bound("second")
     standby.stop()
-
-
-def wait_bound(api: apis.Api, pod: str) -> None:
-    clocks.wait_until(
-        lambda: api.get(apis.PODS, pod, namespace=SPACE)["spec"].get("nodeName"),
-        timeout_s=TIMEOUT_S,
-        why=f"{pod} to be bound",
-    )

@@ -26,37 +26,42 @@ def with_spec(**spec: Any) -> Object:
     return {**made, "spec": {**made["spec"], **spec}}
 
 
+CORDONED = "node(s) were unschedulable"
+TAINTED = "node(s) had untolerated taint(s)"
+ELSEWHERE = "node(s) didn't match Pod's node affinity/selector"
+"""In the words of kube-scheduler."""
+
+
 @pytest.mark.parametrize(
-    ("node", "pod", "expected"),
+    ("node", "pod", "reason"),
     [
-        ({}, {}, True),
-        ({"unschedulable": True}, {}, False),
-        ({"taints": [TAINT]}, {}, False),
-        ({"taints": [{**TAINT, "effect": "NoExecute"}]}, {}, False),
-        ({"taints": [{**TAINT, "effect": "PreferNoSchedule"}]}, {}, True),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "v"}]}, True),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "w"}]}, False),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "operator": "Exists"}]}, True),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "x", "operator": "Exists"}]}, False),
-        ({"taints": [TAINT]}, {"tolerations": [{"operator": "Exists"}]}, True),
+        ({}, {}, None),
+        ({"unschedulable": True}, {}, CORDONED),
+        ({"taints": [TAINT]}, {}, TAINTED),
+        ({"taints": [{**TAINT, "effect": "NoExecute"}]}, {}, TAINTED),
+        ({"taints": [{**TAINT, "effect": "PreferNoSchedule"}]}, {}, None),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "v"}]}, None),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "w"}]}, TAINTED),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "operator": "Exists"}]}, None),
+        ({"taints": [TAINT]}, {"tolerations": [{"key": "x", "operator": "Exists"}]}, TAINTED),
+        ({"taints": [TAINT]}, {"tolerations": [{"operator": "Exists"}]}, None),
         (
             {"taints": [TAINT]},
             {"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]},
-            False,
+            TAINTED,
         ),
-        ({"labels": {"a": "1", "b": "2"}}, {"nodeSelector": {"a": "1"}}, True),
-        ({"labels": {"a": "1"}}, {"nodeSelector": {"a": "2"}}, False),
-        ({"labels": {}}, {"nodeSelector": {"a": "1"}}, False),
-        ({"labels": {"a": "1"}}, affinity("In", "1", "2"), True),
-        ({"labels": {"a": "3"}}, affinity("In", "1", "2"), False),
-        ({"labels": {}}, affinity("DoesNotExist"), True),
-        ({}, {"affinity": {"nodeAffinity": {}}}, True),
-        ({}, {"affinity": {"podAffinity": {}}}, True),
+        ({"labels": {"a": "1", "b": "2"}}, {"nodeSelector": {"a": "1"}}, None),
+        ({"labels": {"a": "1"}}, {"nodeSelector": {"a": "2"}}, ELSEWHERE),
+        ({"labels": {}}, {"nodeSelector": {"a": "1"}}, ELSEWHERE),
+        ({"labels": {"a": "1"}}, affinity("In", "1", "2"), None),
+        ({"labels": {"a": "3"}}, affinity("In", "1", "2"), ELSEWHERE),
+        ({"labels": {}}, affinity("DoesNotExist"), None),
+        ({}, {"affinity": {"nodeAffinity": {}}}, None),
+        ({}, {"affinity": {"podAffinity": {}}}, None),
     ],
 )
-def test_a_node_admits_a_pod(node: Object, pod: Object, expected: bool) -> None:
-    refusal = nodes.refusal(api_objects.node(**node), with_spec(**pod))
-    assert (refusal is None) is expected
+def test_why_a_node_refuses_a_pod(node: Object, pod: Object, reason: str | None) -> None:
+    assert nodes.refusal(api_objects.node(**node), with_spec(**pod)) == reason
 
 
 def expression(operator: str, *values: str, key: str = "zone") -> Object:
@@ -94,18 +99,6 @@ def test_an_operator_that_is_not_known() -> None:
     selector = {"nodeSelectorTerms": [{"matchExpressions": [expression("Near", "a")]}]}
     with pytest.raises(nodes.SelectorError, match="got 'Near'"):
         nodes.selects(selector, api_objects.node(labels={"zone": "a"}))
-
-
-@pytest.mark.parametrize(
-    ("node", "pod", "reason"),
-    [
-        ({"unschedulable": True}, {}, "node(s) were unschedulable"),
-        ({"taints": [TAINT]}, {}, "node(s) had untolerated taint(s)"),
-        ({}, {"nodeSelector": {"a": "1"}}, "node(s) didn't match Pod's node affinity/selector"),
-    ],
-)
-def test_a_refusal_has_the_words_of_kube_scheduler(node: Object, pod: Object, reason: str) -> None:
-    assert nodes.refusal(api_objects.node(**node), with_spec(**pod)) == reason
 
 
 def test_any_term_with_all_its_expressions() -> None:

@@ -81,17 +81,36 @@ def test_a_conflict_is_tried_again_with_the_newest_claim(world: World, path: str
     assert (world.flight.listed(), world.gatherer.gather().devices) == ([], {A})
 
 
-def test_too_many_conflicts_end_the_binding_and_leave_nothing(world: World) -> None:
-    world.claim("c")
-    attempt = world.reserved(world.pod())
-    world.server.before("PUT", STATUS, disturb(world), times=claim_binding.CONFLICT_TRIES)
-    assert "conflicts in a row" in str(fail_to_bind(world, attempt))
-    assert world.server.count(f"PUT /apis/resource.k8s.io/v1/namespaces/default/{STATUS}") == 5
-    assert_nothing_left(world)
+def delete(world: World) -> None:
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
 
 
-def assert_nothing_left(world: World) -> None:
+@pytest.mark.parametrize(
+    ("disturb_server", "words"),
+    [
+        (
+            lambda world: world.server.before(
+                "PUT", STATUS, disturb(world), times=claim_binding.CONFLICT_TRIES
+            ),
+            "conflicts in a row",
+        ),
+        (lambda world: world.server.refuse("PUT", STATUS, status=500), "500"),
+        (lambda world: world.server.lose_answer("PUT", MAIN), ""),
+        (
+            lambda world: world.server.before("PUT", MAIN, lambda: delete(world)),
+            "got deleted in the meantime",
+        ),
+    ],
+    ids=["conflicts", "refused", "lost", "deleted"],
+)
+def test_a_write_that_fails_leaves_nothing(
+    world: World, disturb_server: Callable[[World], None], words: str
+) -> None:
     """Not reserved, not in flight, not assumed, and the device is free."""
+    world.claim("c", finalizers=["example.com/keep"])
+    attempt = world.reserved(world.pod())
+    disturb_server(world)
+    assert words in str(fail_to_bind(world, attempt))
     assert claims.reservations_of(world.stored()) == []
     assert claims.allocation_of(world.stored()) is None
     world.see()
@@ -100,33 +119,15 @@ def assert_nothing_left(world: World) -> None:
     assert world.gatherer.gather().devices == set()
 
 
-def test_a_refused_write_leaves_nothing(world: World) -> None:
-    world.claim("c")
-    attempt = world.reserved(world.pod())
-    world.server.refuse("PUT", STATUS, status=500)
-    assert isinstance(fail_to_bind(world, attempt), apis.ApiError)
-    assert_nothing_left(world)
-
-
 def test_a_claim_that_is_gone_leaves_nothing(world: World) -> None:
     claim = world.claim("c")
     attempt = world.reserved(world.pod())
-    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    delete(world)
     error = fail_to_bind(world, attempt)
     assert isinstance(error, apis.ApiError)
     assert error.is_not_found
     world.cache.on_delete(claim)
     assert (world.flight.listed(), world.gatherer.gather().devices) == ([], set())
-
-
-def test_a_claim_whose_deletion_began_is_not_allocated(world: World) -> None:
-    world.claim("c", finalizers=["example.com/keep"])
-    attempt = world.reserved(world.pod())
-    world.server.before(
-        "PUT", MAIN, lambda: world.api.delete(apis.CLAIMS, "c", namespace="default")
-    )
-    assert "got deleted in the meantime" in str(fail_to_bind(world, attempt))
-    assert_nothing_left(world)
 
 
 def test_a_claim_that_was_allocated_elsewhere_keeps_that_allocation(world: World) -> None:
@@ -159,15 +160,6 @@ def test_after_a_lost_answer_nothing_is_in_flight_and_the_write_is_found_again(
     world.plugin.pre_bind(again)
     assert world.server.store.resource_version == version
     assert claims.is_reserved_for(world.stored(), pod)
-
-
-def test_a_lost_answer_of_the_finalizer_leaves_nothing(world: World) -> None:
-    world.claim("c")
-    attempt = world.reserved(world.pod())
-    world.server.lose_answer("PUT", MAIN)
-    fail_to_bind(world, attempt)
-    assert claims.has_finalizer(world.stored())
-    assert_nothing_left(world)
 
 
 def test_when_a_later_claim_fails_the_earlier_one_loses_its_reservation_and_keeps_its_device(

@@ -1,22 +1,18 @@
 """A claim that is reserved for as many pods as it can be: the next pod waits for the claim."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from harness import clocks
 from harness.client import apis
 from harness.subject import assembling, releases
 from harness.subject.objects import claims
 from harness.subject.plugin import scheduling_attempts
-from harness.subject.scheduling import schedulers
-from tests.support import api_objects, local_servers
+from tests.support import api_objects, local_servers, scheduler_worlds
 from tests.support.plugin_world import World
 
 Object = dict[str, Any]
 Server = local_servers.LocalServer
-TIMEOUT_S = 30.0
 
 
 def entries(count: int) -> list[Object]:
@@ -101,49 +97,26 @@ def test_another_refusal_is_not_a_claim_in_use(server: Server) -> None:
 # ------------------------------------------------------------------- with all threads
 
 
-class Cluster:
-    """A scheduler and a claim with reservations for other pods."""
-
-    def __init__(self, server: Server, count: int) -> None:
-        self.server, self.api = server, apis.Api(server)
-        for resource, obj in (
-            (apis.DEVICE_CLASSES, api_objects.device_class()),
-            (apis.NODES, api_objects.node()),
-            (apis.SLICES, api_objects.slice_of("a")),
-            (apis.CLAIMS, api_objects.claim("c", allocated=api_objects.allocation("a"))),
-        ):
-            local_servers.put(server, resource, obj)
-        self.set_reservations(entries(count))
-        options = schedulers.SchedulerOptions(backoff_initial_s=0.001, backoff_max_s=0.002)
-        self.scheduler = schedulers.Scheduler(self.api, options)
-
-    def claim(self) -> Object:
-        return self.api.get(apis.CLAIMS, "c", namespace="default")
-
-    def set_reservations(self, reserved: list[Object]) -> None:
-        changed = claims.with_status(self.claim(), reservedFor=reserved)
-        self.api.update_status(apis.CLAIMS, changed)
-
-    def node_of(self, pod: str) -> Any:
-        return self.api.get(apis.PODS, pod, namespace="default")["spec"].get("nodeName")
-
-
-def wait(condition: Callable[[], object], why: str) -> None:
-    clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
-
-
 def test_the_loser_waits_for_the_claim_and_is_bound_when_a_place_is_free(
     server: Server, steps: list[tuple[str, dict[str, object]]]
 ) -> None:
     """Subject gap E10: it used to back off and try again, for as long as there was no place."""
-    cluster = Cluster(server, claims.RESERVATIONS_MAX - 1)
-    cluster.scheduler.start()
+    world = scheduler_worlds.World(server)
+    world.put(apis.CLAIMS, api_objects.claim("c", allocated=api_objects.allocation("a")))
+
+    def reserve(reserved: list[Object]) -> None:
+        world.api.update_status(
+            apis.CLAIMS, claims.with_status(world.claim("c"), reservedFor=reserved)
+        )
+
     full = entries(claims.RESERVATIONS_MAX)
-    server.before("PUT", "resourceclaims/c/status", lambda: cluster.set_reservations(full))
-    local_servers.put(server, apis.PODS, api_objects.pod("p", use=["c"]))
-    wait(lambda: "bind.unschedulable" in [name for name, _ in steps], "the binding to be refused")
-    cluster.set_reservations(full[1:])
-    wait(lambda: cluster.node_of("p"), "the pod to be bound")
-    cluster.scheduler.stop()
-    assert "bind.failed" not in [name for name, _ in steps]
-    assert len(claims.reservations_of(cluster.claim())) == claims.RESERVATIONS_MAX
+    reserve(full[1:])
+    world.scheduler.start()
+    server.before("PUT", "resourceclaims/c/status", lambda: reserve(full))
+    world.put(apis.PODS, api_objects.pod("p", use=["c"]))
+    world.wait(lambda: "bind.unschedulable" in dict(steps), "the binding to be refused")
+    reserve(full[1:])
+    world.wait_bound("p")
+    world.scheduler.stop()
+    assert "bind.failed" not in dict(steps)
+    assert len(claims.reservations_of(world.claim("c"))) == claims.RESERVATIONS_MAX

@@ -47,8 +47,8 @@ class Plugin:
     def __init__(self) -> None:
         self.undone: list[str] = []
 
-    def pre_bind_pre_flight(self, attempt: scheduling_attempts.Attempt) -> bool:
-        return False
+    def pre_bind(self, attempt: scheduling_attempts.Attempt) -> None:
+        pass
 
     def unreserve(self, attempt: scheduling_attempts.Attempt) -> None:
         self.undone.append(attempt.name)

@@ -26,10 +26,6 @@ class SlowPlugin:
         self.undone: list[str] = []
         self.may_end = threading.Event()
         self.fails_for: set[str] = set()
-        self.has_nothing_to_do: set[str] = set()
-
-    def pre_bind_pre_flight(self, attempt: scheduling_attempts.Attempt) -> bool:
-        return attempt.name not in self.has_nothing_to_do
 
     def pre_bind(self, attempt: scheduling_attempts.Attempt) -> None:
         self.entered.append(attempt.name)
@@ -136,13 +132,6 @@ def test_no_more_pods_are_bound_at_a_time_than_the_limit(
     world.binders.stop()
     assert all(world.node_of(name) for name in ("a", "b", "c"))
     assert len(world.plugin.entered) == 3
-
-
-def test_a_pod_without_claims_needs_no_prebind(world: World) -> None:
-    world.plugin.has_nothing_to_do = {"default/p"}
-    world.put("p")
-    world.wait(lambda: world.node_of("p"), "the pod to be bound")
-    assert world.plugin.entered == []
 
 
 def test_a_failure_is_undone_and_told(world: World) -> None:

@@ -259,3 +259,21 @@ def test_a_node_beyond_the_sample_is_not_looked_at(find: Find) -> None:
     assert find({"requests": [SELECTED]}, [*few, on(101, NO_KIND)]) == "worker-1"
     with pytest.raises(scheduling_attempts.AttemptError):
         find({"requests": [SELECTED]}, [*few[:99], on(100, NO_KIND), on(101, GOOD)])
+
+
+# ------------------------------------------------------------------------- the list of nodes
+
+
+def test_nodes_are_listed_in_natural_order_and_anew_when_one_changes() -> None:
+    known = node_search.NodeList()
+    for name in ("worker-10", "worker-9", "a"):
+        known.on_add(api_objects.node(name), initial=True)
+    listed = known.listed()
+    assert [node["metadata"]["name"] for node in listed] == ["a", "worker-9", "worker-10"]
+    assert known.listed() is listed
+    known.on_delete(api_objects.node("worker-9"))
+    old = api_objects.node("a")
+    new = {**old, "spec": {"unschedulable": True}}
+    known.on_update(old, new)
+    assert known.listed() == (new, listed[2])
+    assert listed[0] == old

@@ -5,79 +5,29 @@ from typing import Any
 
 import pytest
 
-from harness import clocks, concurrency
 from harness.client import apis
-from harness.subject import assembling
 from harness.subject.objects import claims
-from harness.subject.scheduling import schedulers
 from harness.subject.tracking import gathering
-from tests.support import api_objects, local_servers
+from tests.support import api_objects, local_servers, scheduler_worlds
 
 Object = dict[str, Any]
-TIMEOUT_S = 30.0
-
-
-class World:
-    """A server with nodes, devices and a class, and a scheduler."""
-
-    def __init__(self, server: local_servers.LocalServer, *remedies: str) -> None:
-        self.server, self.api = server, apis.Api(server)
-        self.put(apis.DEVICE_CLASSES, api_objects.device_class())
-        for index in (10, 9):
-            self.put(apis.NODES, api_objects.node(f"worker-{index}"))
-        self.put(apis.SLICES, api_objects.slice_of("a", "b", pool="worker-9"))
-        self.scheduler = schedulers.Scheduler(
-            self.api,
-            schedulers.SchedulerOptions(binders=4, backoff_initial_s=0.001, backoff_max_s=0.002),
-            assembling.parts((), remedies),
-        )
-
-    def put(self, resource: apis.Resource, obj: Object) -> Object:
-        return local_servers.put(self.server, resource, obj)
-
-    def pod_with_claim(self, name: str, **more: Any) -> None:
-        self.put(apis.CLAIMS, api_objects.claim(f"of-{name}", **more))
-        self.put(apis.PODS, api_objects.pod(name, use=[f"of-{name}"]))
-
-    def node_of(self, pod: str) -> str | None:
-        found = self.api.get(apis.PODS, pod, namespace="default")
-        node: str | None = found["spec"].get("nodeName")
-        return node
-
-    def claim(self, name: str) -> Object:
-        return self.api.get(apis.CLAIMS, name, namespace="default")
-
-    def wait(self, condition: Callable[[], object], why: str) -> None:
-        clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
-
-    def wait_bound(self, *pods: str) -> None:
-        self.wait(lambda: all(self.node_of(pod) for pod in pods), f"{pods} to be bound")
-
-
-class Steps:
-    """Counts steps."""
-
-    def __init__(self) -> None:
-        self.taken: list[str] = []
-
-    def __call__(self, name: str, fields: concurrency.StepFields) -> None:
-        self.taken.append(name)
+World = scheduler_worlds.World
 
 
 @pytest.fixture
 def world(server: local_servers.LocalServer) -> Iterator[World]:
-    world = World(server)
+    world = World(server, None, api_objects.slice_of("a", "b", pool="worker-9"))
+    for name in ("worker-10", "worker-9"):
+        world.put(apis.NODES, api_objects.node(name))
     world.scheduler.start()
     yield world
     world.scheduler.stop()
 
 
 @pytest.fixture
-def seen() -> Iterator[Steps]:
-    seen = Steps()
-    concurrency.listen(seen)
-    yield seen
-    concurrency.listen(None)
+def seen(world: World, steps: list[tuple[str, dict[str, object]]]) -> Callable[[], list[str]]:
+    """Returns the names of all steps so far."""
+    return lambda: [name for name, _ in list(steps)]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +36,7 @@ def seen() -> Iterator[Steps]:
 )
 def test_a_binding_that_was_refused_is_tried_again(world: World, method: str, part: str) -> None:
     world.server.refuse(method, part, status=500, times=2)
-    world.pod_with_claim("p")
+    world.add_pod("p")
     world.wait_bound("p")
     pod = world.api.get(apis.PODS, "p", namespace="default")
     assert claims.is_reserved_for(world.claim("of-p"), pod)
@@ -95,14 +45,14 @@ def test_a_binding_that_was_refused_is_tried_again(world: World, method: str, pa
 @pytest.mark.parametrize("part", ["resourceclaims/of-p/status", "resourceclaims/of-p"])
 def test_a_write_whose_answer_was_lost_is_tried_again(world: World, part: str) -> None:
     world.server.lose_answer("PUT", part)
-    world.pod_with_claim("p")
+    world.add_pod("p")
     world.wait_bound("p")
     pod = world.api.get(apis.PODS, "p", namespace="default")
     assert claims.is_reserved_for(world.claim("of-p"), pod)
 
 
 def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(
-    seen: Steps, world: World
+    seen: Callable[[], list[str]], world: World
 ) -> None:
     other = api_objects.pod("other")
     other["spec"]["schedulerName"] = "default-scheduler"
@@ -113,24 +63,24 @@ def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(
     world.put(apis.PODS, api_objects.pod("mine"))
     world.wait_bound("mine")
     assert (world.node_of("other"), world.node_of("gated")) == (None, None)
-    assert seen.taken.count("scheduling.started") == 1
+    assert seen().count("scheduling.started") == 1
 
 
 def test_a_selector_of_a_slice_that_compares_text_with_a_number_selects_no_node(
-    seen: Steps, world: World
+    seen: Callable[[], list[str]], world: World
 ) -> None:
     """The first node in order has a label that is no number."""
     term = {"key": "kubernetes.io/hostname", "operator": "Gt", "values": ["5"]}
     selector = {"nodeSelectorTerms": [{"matchExpressions": [term]}]}
     world.put(apis.SLICES, api_objects.slice_of("c", pool="rack", nodeSelector=selector))
     for name in ("p", "q"):
-        world.pod_with_claim(name)
+        world.add_pod(name)
     world.wait_bound("p", "q")
     assert {world.node_of("p"), world.node_of("q")} == {"worker-9"}
 
 
 def test_a_pod_backs_off_after_a_gather_that_met_only_conflicts(
-    seen: Steps, world: World, monkeypatch: pytest.MonkeyPatch
+    seen: Callable[[], list[str]], world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is tried again although nothing has happened."""
     gather = gathering.Gatherer.gather
@@ -142,20 +92,20 @@ def test_a_pod_backs_off_after_a_gather_that_met_only_conflicts(
         return gather(gatherer)
 
     monkeypatch.setattr(gathering.Gatherer, "gather", conflicting)
-    world.pod_with_claim("p")
+    world.add_pod("p")
     world.wait_bound("p")
-    assert "scheduling.failed" in seen.taken
+    assert "scheduling.failed" in seen()
 
 
 def test_a_pod_that_has_lost_its_claim_is_scheduled_with_the_next_one(
-    seen: Steps, world: World
+    seen: Callable[[], list[str]], world: World
 ) -> None:
     """Only the pod's status tells that there is another claim."""
     pod = world.put(apis.PODS, api_objects.pod("p", templates=["t"]))
     other = api_objects.claim("lost", requests=[api_objects.exactly(count=3)], owner=pod)
     world.put(apis.CLAIMS, other)
     _record(world, "lost")
-    world.wait(lambda: "scheduling.unschedulable" in seen.taken, "the pod to be unschedulable")
+    world.wait(lambda: "scheduling.unschedulable" in seen(), "the pod to be unschedulable")
     world.api.delete(apis.CLAIMS, "lost", namespace="default")
     world.put(apis.CLAIMS, api_objects.claim("next", owner=pod))
     world.wait(lambda: world.scheduler._cache.get("default/next"), "the claim to be known")
@@ -171,10 +121,8 @@ def _record(world: World, claim: str) -> None:
     world.api.update_status(apis.PODS, {**pod, "status": status})
 
 
-def test_stop_ends_every_thread(server: local_servers.LocalServer) -> None:
-    world = World(server)
-    world.scheduler.start()
-    world.pod_with_claim("p")
+def test_stop_ends_every_thread(world: World) -> None:
+    world.add_pod("p")
     world.wait_bound("p")
     cycle = world.scheduler._cycle
     assert cycle is not None
@@ -184,6 +132,3 @@ def test_stop_ends_every_thread(server: local_servers.LocalServer) -> None:
     assert all(thread.is_alive() for thread in threads)
     world.scheduler.stop()
     assert not any(thread.is_alive() for thread in threads)
-
-
-# ------------------------------------------------------------------------------- remedies

@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness import clocks, concurrency
-from harness.client import apis
-from harness.subject.scheduling import schedulers
-from harness.subject.telemetry import klog, klog_lines
+from harness import concurrency
+from harness.subject.telemetry import klog
 from harness.subject.tracking import gathering
-from tests.support import api_objects, local_servers, plugin_world
+from tests.support import api_objects, local_servers, plugin_world, scheduler_worlds
 
-TIMEOUT_S = 30.0
 HEAD = re.compile(r"[IE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [a-z_]+\.py:\d+\] ")
 BOUND = """
 5   pod resource claims                                    pod resourceclaims
@@ -59,51 +56,27 @@ def rows(table: str) -> list[Row]:
     return found
 
 
-class World:
-    """A scheduler with one node of two devices, and its log."""
+class World(scheduler_worlds.World):
+    """A scheduler and its log."""
 
     def __init__(self, server: local_servers.LocalServer) -> None:
+        super().__init__(server, binders=1, backoff_initial_s=0.01, backoff_max_s=10.0)
         self.lines: list[str] = []
-        self.server, self.api = server, apis.Api(server)
-        for resource, obj in (
-            (apis.DEVICE_CLASSES, api_objects.device_class()),
-            (apis.NODES, api_objects.node()),
-            (apis.SLICES, api_objects.slice_of("a", "b")),
-        ):
-            local_servers.put(server, resource, obj)
-        self.scheduler = schedulers.Scheduler(
-            self.api, schedulers.SchedulerOptions(binders=1, backoff_initial_s=0.01)
-        )
-
-    def put(self, *objects: tuple[apis.Resource, Any]) -> None:
-        for resource, obj in objects:
-            local_servers.put(self.server, resource, obj)
 
     def log(self, verbosity: int, form: klog.Form) -> None:
         klog.use(klog.Logger(verbosity, form, write=self.lines.append))
-        concurrency.listen(klog_lines.KlogLines(objects=self.scheduler.known_objects))
+        concurrency.listen(klog.KlogLines(objects=self.scheduler.known_objects))
 
     def run(self, verbosity: int, form: klog.Form) -> list[str]:
-        self.put((apis.CLAIMS, api_objects.claim("c")), (apis.PODS, pod("p", "c")))
+        self.add_pod("p")
         self.log(verbosity, form)
         self.scheduler.start()
         self.wait_bound("p")
         self.scheduler.stop()
         return self.lines
 
-    def wait_bound(self, name: str) -> None:
-        clocks.wait_until(
-            lambda: self.api.get(apis.PODS, name, namespace="default")["spec"].get("nodeName"),
-            timeout_s=TIMEOUT_S,
-            why=f"pod {name} to be bound",
-        )
-
     def wait_line(self, message: str) -> None:
-        clocks.wait_until(
-            lambda: any(row[1] == message for row in self.rows()),
-            timeout_s=TIMEOUT_S,
-            why=f"the line {message!r}",
-        )
+        self.wait(lambda: any(row[1] == message for row in self.rows()), message)
 
     def rows(self) -> list[Row]:
         return as_rows([json.loads(line) for line in list(self.lines)])
@@ -115,10 +88,6 @@ def as_rows(documents: Iterable[dict[str, Any]]) -> list[Row]:
         (str(item.get("v", "-")), item["msg"], [key for key in item if key not in fixed])
         for item in documents
     ]
-
-
-def pod(name: str, claim: str) -> Any:
-    return api_objects.pod(name, use=[claim])
 
 
 @pytest.fixture
@@ -140,20 +109,15 @@ def test_the_lines_of_a_pod_that_is_bound(world: World) -> None:
 
 def test_the_lines_of_failures(world: World) -> None:
     """Each kind of failure once; every line of one has the message, keys and verbosity."""
-    elsewhere = api_objects.allocation("b", node="elsewhere")
-    world.put(
-        (apis.CLAIMS, api_objects.claim("misplaced", allocated=elsewhere)),
-        (apis.PODS, pod("waits", "misplaced")),
-        (apis.CLAIMS, api_objects.claim("fails", requests=[api_objects.exactly(selectors=BAD)])),
-        (apis.PODS, pod("error", "fails")),
-    )
+    world.add_pod("waits", allocated=api_objects.allocation("b", node="elsewhere"))
+    world.add_pod("error", requests=[api_objects.exactly(selectors=BAD)])
     world.log(7, "json")
-    world.server.refuse("PUT", "/resourceclaims/late/status", status=409, times=1)
+    world.server.refuse("PUT", "/resourceclaims/of-p/status", status=409, times=1)
     world.server.refuse("POST", "/pods/p/binding", status=500, times=1)
     world.scheduler.start()
     world.wait_line("Observed device deallocation")
     world.wait_line("dynamic resource plugin failed")
-    world.put((apis.CLAIMS, api_objects.claim("late")), (apis.PODS, pod("p", "late")))
+    world.add_pod("p")
     world.wait_bound("p")
     world.scheduler.stop()
     require_known(
@@ -190,7 +154,7 @@ def test_the_lines_of_rare_moments(server: local_servers.LocalServer) -> None:
     world.claim("other")
     attempt = world.reserved(world.pod())
     klog.use(klog.Logger(7, "json", write=lines.append))
-    concurrency.listen(klog_lines.KlogLines(objects=list))
+    concurrency.listen(klog.KlogLines(objects=list))
     try:
         Restless(world.allocated, world.flight).attempt()
         world.cache.on_delete(attempt.claims[0])
@@ -232,18 +196,18 @@ def test_the_lines_of_shares(server: local_servers.LocalServer) -> None:
 
 def test_the_text_form(world: World) -> None:
     text = "".join(world.run(6, "text"))
-    uid = world.api.get(apis.CLAIMS, "c", namespace="default")["metadata"]["uid"]
+    uid = world.claim("of-p")["metadata"]["uid"]
     lines = [HEAD.sub("", line) for line in text.splitlines() if HEAD.match(line)]
     device = api_objects.device_id("a")
     for line in (
-        '"pod resource claims" pod="default/p" resourceclaims=["default/c"]',
+        '"pod resource claims" pod="default/p" resourceclaims=["default/of-p"]',
         '"Starting GatherAllocatedState"',
         '"Finished GatherAllocatedState" allocatedDevices={"count":0,"devices":[]} err=null',
-        f'"Observed device allocation" device="{device}" claim="default/c"',
+        f'"Observed device allocation" device="{device}" claim="default/of-p"',
         '"Attempting to bind pod to node" pod="default/p" node="worker-0"',
     ):
         assert line in lines
-    assert f'"Reserved resource in allocation result" claim="default/c" uid="{uid}" ' in text
+    assert f'"Reserved resource in allocation result" claim="default/of-p" uid="{uid}" ' in text
     assert ' allocation=<\n\t{\n\t  "devices": {\n' in text
     assert text.count("\t}\n >\n") == 1
 
@@ -270,7 +234,7 @@ def test_deleted_claims_keep_their_names() -> None:
     """The device of a claim may be seen as free after the claim is gone."""
     lines: list[str] = []
     known = [{"metadata": {"uid": "1", "namespace": "n", "name": "a"}}]
-    listener = klog_lines.KlogLines(objects=lambda: known)
+    listener = klog.KlogLines(objects=lambda: known)
     klog.use(klog.Logger(6, "json", write=lines.append))
     try:
         listener("allocated-devices.inserted", {"device": "d", "claim": "1"})

@@ -37,12 +37,6 @@ def test_admin_access_and_shares_claim_nothing(
     assert allocated.get()[0].devices == {api_objects.device_id("c")}
 
 
-def test_the_set_is_a_copy(allocated: allocated_devices.AllocatedDevices) -> None:
-    allocated.on_add(claim("a"), initial=False)
-    allocated.get()[0].devices.clear()
-    assert allocated.get()[0].devices == {A}
-
-
 def test_devices_are_not_counted_as_upstream(
     allocated: allocated_devices.AllocatedDevices,
 ) -> None:
@@ -51,17 +45,6 @@ def test_devices_are_not_counted_as_upstream(
     allocated.on_add(claim("a", name="c2"), initial=False)
     allocated.on_delete(claim("a", name="c1"))
     assert allocated.get()[0].devices == set()
-
-
-def test_a_gather_sees_both_the_allocated_and_the_planned(
-    allocated: allocated_devices.AllocatedDevices,
-) -> None:
-    flight = in_flight.InFlightClaims()
-    gatherer = gathering.Gatherer(allocated, flight)
-    assert gatherer.gather().devices == set()
-    allocated.on_add(claim("a"), initial=False)
-    flight.add(claim("b", name="other"))
-    assert gatherer.gather().devices == {A, B}
 
 
 def test_a_gather_without_a_moment_of_rest_ends(

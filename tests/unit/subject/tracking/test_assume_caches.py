@@ -1,11 +1,10 @@
 """The contract of the assume cache (upstream's, kept by hand)."""
 
-import threading
 from typing import Any
 
 import pytest
 
-from harness import clocks, concurrency
+from harness import concurrency
 from harness.subject.tracking import assume_caches
 from tests.support import api_objects
 
@@ -170,42 +169,6 @@ def test_all_handlers_hear_an_event_before_any_hears_the_next() -> None:
     cache.on_add(claim(1), initial=False)
     cache.on_update({}, claim(2))
     assert order == [("add", "1", False)] * 2 + [("update", "1", "2")] * 2
-
-
-class Gate(Witness):
-    """A handler that waits inside an event until it is let go."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entered, self.open = threading.Event(), threading.Event()
-
-    def on_add(self, obj: Object, *, initial: bool) -> None:
-        if obj["metadata"]["name"] == "slow":
-            self.entered.set()
-            assert self.open.wait(TIMEOUT_S)
-        super().on_add(obj, initial=initial)
-
-
-def test_assume_returns_only_after_another_thread_has_delivered() -> None:
-    gate = Gate()
-    cache = assume_caches.AssumeCache([gate])
-    cache.on_add(claim(5), initial=False)
-    slow = concurrency.spawn("slow", lambda: cache.on_add(claim(6, name="slow"), initial=False))
-    assert gate.entered.wait(TIMEOUT_S)
-    told_when_returned: list[object] = []
-
-    def assume() -> None:
-        cache.assume(claim(7, allocated=True))
-        told_when_returned.extend(gate.told)
-
-    assuming = concurrency.spawn("assuming", assume)
-    clocks.wait_until(lambda: latest(cache) == "7*", timeout_s=TIMEOUT_S, why="it is pushed")
-    assert told_when_returned == []
-    gate.open.set()
-    for thread in (slow, assuming):
-        thread.join(TIMEOUT_S)
-        assert not thread.is_alive()
-    assert told_when_returned == [("add", "5", False), ("add", "6", False), ("update", "5", "7*")]
 
 
 def test_events_of_many_threads_are_delivered_one_at_a_time_and_in_order() -> None:
