@@ -29,7 +29,7 @@ SCHEDULES = 1500
 SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "30"))
 """In which it must not be found any more; without the remedy, each is found in fewer."""
 HAZARDS = {
-    name: (spec.hazard.hypothesis, spec.hazard.remedy)
+    name: (spec.hazard.id, spec.hazard.remedy)
     for name, spec in world_catalogue.WORLDS.items()
     if spec.hazard and spec.hazard.remedy
 }

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness import clocks, concurrency
+from harness import concurrency
 from harness.apiserver.storage import watch_cache
 from harness.checks import protocol, verdicts
 from harness.checks.progress import claim_progress, world_states
@@ -19,12 +19,11 @@ from harness.subject.plugin import claim_binding, scheduling_attempts
 from harness.subject.scheduling import schedulers
 from harness.subject.tracking import allocated_devices, assume_caches
 from tests.histories import building, worlds
-from tests.support import api_objects, local_servers
+from tests.support import api_objects, local_servers, scheduler_worlds
 
 pytestmark = pytest.mark.detection
 Object = dict[str, Any]
 VALID, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.INVALID
-TIMEOUT_S = 30.0
 SECONDS = 60.0
 """Made-up time from the last change to the end of the run."""
 
@@ -52,26 +51,19 @@ class ForgetsUpdates(assume_caches.AssumeCache):
             super().on_update(old, new)
 
 
-class World:
-    """A node with two devices, a scheduler, and everything that the store has committed."""
+class World(scheduler_worlds.World):
+    """A scheduler, and everything that the store has committed."""
 
     def __init__(self, parts: schedulers.SchedulerParts) -> None:
-        self.server = local_servers.LocalServer()
-        self.api = apis.Api(self.server)
         self._commits: list[watch_cache.Commit] = []
         self._steps: list[records.Step] = []
-        self.server.store.listen(self._commits.append)
-        self._put(apis.DEVICE_CLASSES, api_objects.device_class())
-        self._put(apis.NODES, api_objects.node())
-        self._put(apis.SLICES, api_objects.slice_of("a", "b"))
-        options = schedulers.SchedulerOptions(
-            binders=4, backoff_initial_s=0.001, backoff_max_s=0.002
-        )
-        self._scheduler = schedulers.Scheduler(self.api, options, parts)
+        server = local_servers.LocalServer()
+        server.store.listen(self._commits.append)
+        super().__init__(server, parts)
 
     def __enter__(self) -> "World":
         concurrency.listen(self._listen)
-        self._scheduler.start()
+        self.scheduler.start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -83,7 +75,7 @@ class World:
             if pod["spec"].get("nodeName"):
                 running = {**pod, "status": {**pod["status"], "phase": "Running"}}
                 self.api.update_status(apis.PODS, running)
-        self._scheduler.stop()
+        self.scheduler.stop()
         return claim_progress.judge(self._given())
 
     def run_pod(self, name: str, *, allocated: Object | None = None) -> None:
@@ -91,41 +83,23 @@ class World:
         self.add_pod(name, allocated=allocated)
         self.wait_bound(name)
 
-    def add_pod(self, name: str, *, allocated: Object | None = None) -> None:
-        """Create a pod with a claim; with an allocation, some other scheduler has allocated it."""
-        self._put(apis.CLAIMS, api_objects.claim(f"of-{name}", allocated=allocated))
-        self._put(apis.PODS, api_objects.pod(name, use=[f"of-{name}"]))
-
     def free(self, pod: str) -> None:
         """Do the claim controller's work after a pod has gone."""
         self.api.delete(apis.PODS, pod, namespace="default", grace_period_s=0)
-        claim = self.api.get(apis.CLAIMS, f"of-{pod}", namespace="default")
+        claim = self.claim(f"of-{pod}")
         freed = claims.with_status(claim, allocation=None, reservedFor=None)
         self.api.update_status(apis.CLAIMS, freed)
 
-    def wait_bound(self, pod: str) -> None:
-        """Wait until a pod is bound."""
-        self._wait(lambda: self._pod(pod)["spec"].get("nodeName"), f"{pod} to be bound")
-
     def wait_unschedulable(self, pod: str) -> None:
         """Wait until an attempt to schedule the pod has found no way."""
-        uid = self._pod(pod)["metadata"]["uid"]
-        self._wait(
+        uid = self.pod(pod)["metadata"]["uid"]
+        self.wait(
             lambda: any(
                 (step.name, step.fields.get("pod")) == ("scheduling.unschedulable", uid)
                 for step in list(self._steps)
             ),
             f"{pod} to be unschedulable",
         )
-
-    def _wait(self, condition: Callable[[], object], why: str) -> None:
-        clocks.wait_until(condition, timeout_s=TIMEOUT_S, why=why, interval_s=0.002)
-
-    def _pod(self, name: str) -> Object:
-        return self.api.get(apis.PODS, name, namespace="default")
-
-    def _put(self, resource: apis.Resource, obj: Object) -> None:
-        local_servers.put(self.server, resource, obj)
 
     def _listen(self, name: str, fields: concurrency.StepFields) -> None:
         document = msgspec.to_builtins(dict(fields))
