@@ -140,19 +140,21 @@ class World:
         is_second = self.setting.has((parts.SECOND_SCHEDULER,))
         return (*self.setting.schedulers, *([world_fixtures.OTHER_SCHEDULER] if is_second else []))
 
-    def new_scheduler(self, name: str) -> schedulers.Scheduler:
+    def new_scheduler(
+        self, name: str, api: apis.Api | None = None, *, backoff_s: float = BACKOFF_S
+    ) -> schedulers.Scheduler:
         """Return a scheduler that is not started, a client of its own."""
         options = schedulers.SchedulerOptions(
             scheduler_name=name,
             binders=self.sizes.get("binders", 0),
             idle_binders_max=0,
-            backoff_initial_s=BACKOFF_S,
-            backoff_max_s=BACKOFF_S,
+            backoff_initial_s=backoff_s,
+            backoff_max_s=backoff_s,
             reserve_by="patch" if self.sizes.get("patch") else "update",
             search=node_search.SearchOptions(parallelism=self.sizes.get("threads", 1)),
         )
         known = self._actions.knowing_rules(self.parts.scheduler)
-        return schedulers.Scheduler(apis.Api(self.server), options, known)
+        return schedulers.Scheduler(api or apis.Api(self.server), options, known)
 
     # ------------------------------------------------------------------------- what happens
 

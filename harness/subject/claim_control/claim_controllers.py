@@ -9,6 +9,7 @@ Where the newest release is known to be wrong, this controller has answers of it
 """
 
 import dataclasses
+import functools
 
 from harness import concurrency
 from harness.client import apis, event_recording, informers, served_informers, transports
@@ -91,7 +92,8 @@ class ClaimController:
             informer.start()
             informer.wait_synced(timeout_s=SYNC_TIMEOUT_S)
         for index in range(self._options.workers):
-            self._threads.append(concurrency.spawn(f"controller-{index}", self._work))
+            work = functools.partial(self._context.queue.work, self._sync)
+            self._threads.append(concurrency.spawn(f"controller-{index}", work))
         if self._evictor is not None:
             self._evictor.start(timeout_s=SYNC_TIMEOUT_S)
 
@@ -171,14 +173,6 @@ class ClaimController:
         )
 
     # ------------------------------------------------------------------------------ workers
-
-    def _work(self) -> None:
-        while True:
-            try:
-                key = self._context.queue.get()
-            except concurrency.Closed:
-                return
-            self._context.queue.done(key, failed=not self._sync(key))
 
     def _sync(self, key: str) -> bool:
         kind, _, name = key.partition(":")

@@ -56,7 +56,7 @@ class TaintEvictor:
         self._slice_informer.start()
         self._slice_informer.wait_synced(timeout_s=timeout_s)
         self._rule_informer.start(timeout_s=timeout_s)
-        self._thread = concurrency.spawn("taint-evictor", self._work)
+        self._thread = concurrency.spawn("taint-evictor", lambda: self._queue.work(self._sync))
 
     def stop(self) -> None:
         self._queue.close()
@@ -125,14 +125,6 @@ class TaintEvictor:
         return found + [taint for item in _listed(slices, result) for taint in item]
 
     # -------------------------------------------------------------------------- workers
-
-    def _work(self) -> None:
-        while True:
-            try:
-                key = self._queue.get()
-            except concurrency.Closed:
-                return
-            self._queue.done(key, failed=not self._sync(key))
 
     def _sync(self, key: str) -> bool:
         pod = self._context.pods.get(key)

@@ -7,6 +7,7 @@ the same key at the same time.
 import collections
 import heapq
 import math
+from collections.abc import Callable
 
 from harness import concurrency
 
@@ -49,6 +50,15 @@ class WorkQueue:
                     return key
                 self._changed.wait(wait_s)
         raise concurrency.Closed
+
+    def work(self, sync: Callable[[str], bool]) -> None:
+        """Process keys until the queue is closed; one of which `sync` returns False has failed."""
+        while True:
+            try:
+                key = self.get()
+            except concurrency.Closed:
+                return
+            self.done(key, failed=not sync(key))
 
     def done(self, key: str, *, failed: bool = False) -> None:
         """Return a processed key; if it failed, it is retried after a wait, the earliest one."""

@@ -41,18 +41,10 @@ class LeaderChange(world.World):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._connection = BreakingConnection(self.server, self.moments)
-        self._first = self._candidate(apis.Api(self._connection))
-
-    def _candidate(self, api: apis.Api) -> schedulers.Scheduler:
-        """Return the first scheduler, which tries its pod only once while it has its lease."""
-        options = schedulers.SchedulerOptions(
-            scheduler_name=world_fixtures.SCHEDULER,
-            binders=self.sizes["binders"],
-            idle_binders_max=0,
-            backoff_initial_s=PATIENCE_S,
-            backoff_max_s=PATIENCE_S,
+        # It tries its pod only once while it has its lease.
+        self._first = self.new_scheduler(
+            world_fixtures.SCHEDULER, apis.Api(self._connection), backoff_s=PATIENCE_S
         )
-        return schedulers.Scheduler(api, options, self.parts.scheduler)
 
     def start(self) -> None:
         """Let the first one lead, and the second one stand by."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from harness.explore.worlds import literals, parts, world, world_fixtures, world_specs
 from harness.explore.worlds.oracles import (
@@ -51,11 +52,11 @@ _GROUP: Object = {
 class GroupedPods(world.World):
     """Two pods of a group, which their scheduler knows."""
 
-    def new_scheduler(self, name: str) -> schedulers.Scheduler:
+    def new_scheduler(self, *arguments: Any, **options: Any) -> schedulers.Scheduler:
         chosen = self.parts.scheduler
         knowing = dataclasses.replace(chosen, plugin=_knowing(chosen.plugin))
         self.parts = dataclasses.replace(self.parts, scheduler=knowing)
-        return super().new_scheduler(name)
+        return super().new_scheduler(*arguments, **options)
 
 
 def _knowing(
