@@ -110,37 +110,3 @@ def test_close_ends_every_get_also_with_keys_left() -> None:
     queue.add("a")
     with pytest.raises(concurrency.Closed):
         queue.get()
-
-
-def test_no_key_is_worked_on_by_two_workers_at_once() -> None:
-    queue = work_queues.WorkQueue("test")
-    working: set[str] = set()
-    wrong: list[str] = []
-    done: list[str] = []
-
-    def work() -> None:
-        while True:
-            try:
-                key = queue.get()
-            except concurrency.Closed:
-                return
-            if key in working:
-                wrong.append(key)
-            working.add(key)
-            done.append(key)
-            working.discard(key)
-            queue.done(key)
-            if len(done) >= 300:
-                queue.close()
-
-    def feed() -> None:
-        while len(done) < 300:
-            for key in "abc":
-                queue.add(key)
-
-    threads = [concurrency.spawn(f"work-{index}", work) for index in range(3)]
-    threads.append(concurrency.spawn("feed", feed))
-    for thread in threads:
-        thread.join(TIMEOUT_S)
-        assert not thread.is_alive()
-    assert wrong == []

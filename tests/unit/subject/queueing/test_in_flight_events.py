@@ -18,18 +18,6 @@ def ended(known: queue_parts.InFlightEvents, uid: str) -> list[str]:
     return [item.label for item in missed]
 
 
-def test_each_pod_has_missed_what_came_after_it() -> None:
-    known = queue_parts.InFlightEvents()
-    known.add(event("before"))
-    known.begin("a")
-    known.add(event("x"))
-    known.begin("b")
-    known.add(event("y"))
-    assert ended(known, "a") == ["x", "y"]
-    assert ended(known, "b") == ["y"]
-    assert ended(known, "a") == []
-
-
 def test_agrees_with_a_list_for_each_pod_and_keeps_no_more() -> None:
     stream, known = random.Random(3), queue_parts.InFlightEvents()
     expected: dict[str, list[str]] = {}
