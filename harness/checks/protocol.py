@@ -79,17 +79,14 @@ class Evidence:
         found._values, found._allowed = self._values, frozenset(closure(check.needs))
         return found
 
-    def fold(
-        self, body: Iterable[records.Body], kinds: Iterable[Kind], *, batch: int = folders.BATCH
-    ) -> "Evidence":
+    def fold(self, body: Iterable[records.Body], kinds: Iterable[Kind]) -> "Evidence":
         """Show the observations to the folders among these types, and to those they need.
 
-        Returns itself. `batch`: see `folders.fold`. Raises ObjectError or QuantityError if an
-        object is not one of the API.
+        Returns itself. Raises ObjectError or QuantityError if an object is not one of the API.
         """
         asked = [kind for kind in closure(kinds) if issubclass(kind, folders.Folder)]
         seeing: dict[Kind, folders.Folder] = {kind: self[kind] for kind in asked}
-        folders.fold(body, *seeing.values(), batch=batch)
+        folders.fold(body, *seeing.values())
         for folder in seeing.values():
             folder.conclude(seeing)
         return self
@@ -165,7 +162,7 @@ def _one_by_one(
     if recorder is None:
         return None
     try:
-        Evidence(history.plan, values, history=history).fold(recorder, kinds, batch=1)
+        Evidence(history.plan, values, history=history).fold(iter(recorder), kinds)
     except _NO_OBJECTS as error:
         # The record is sound, but the `object` in it is not an object of the API.
         recorder.damage = (

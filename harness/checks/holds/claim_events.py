@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.checks import verdicts
-from harness.checks.observed import observations, observed_claims
+from harness.checks.observed import folders, observations, observed_claims
 
 Integers = npt.NDArray[np.int64]
 Pods: TypeAlias = tuple[str, ...]
@@ -173,34 +173,32 @@ class ClaimEvents:
     def __len__(self) -> int:
         return len(self._columns[0])
 
-    def add(
-        self, claims: Sequence[int], seen: Sequence[observations.SeenClaim], versions: Sequence[int]
-    ) -> None:
+    def add(self, claims: list[int], batch: folders.Batch) -> None:
         """Add versions, with the numbers of their claims."""
-        known = self._known
-        allocations = [item.object.status.allocation for item in seen]
-        deleted = [at for at, item in enumerate(seen, len(self)) if item.type == "DELETED"]
-        entries = [
-            _NOTHING
-            if allocation is None
-            else known.get((id(item.object.spec.devices), id(allocation)))
-            or self._entry(Grant(item.object.spec.devices, allocation))
-            for item, allocation in zip(seen, allocations, strict=True)
-        ]
-        users = [
-            0 if allocation is None else self._users_of(item.object.status.reserved_for or ())
-            for item, allocation in zip(seen, allocations, strict=True)
-        ]
-        self._deleted.extend(deleted)
-        self._extend(claims, versions, [item.ts_ns for item in seen], entries, users)
+        seen, known = batch.seen, self._known
+        if "DELETED" in batch.types:
+            self._deleted.extend(at for at, it in enumerate(seen, len(self)) if it.is_gone)
+        entries, users = [], []
+        for item in seen:
+            claim = item.object
+            allocation = claim.status.allocation
+            if allocation is None:
+                entries.append(_NOTHING)
+                users.append(0)
+            else:
+                spec = claim.spec.devices
+                entry = known.get((id(spec), id(allocation)))
+                entries.append(entry or self._entry(Grant(spec, allocation)))
+                users.append(self._users_of(claim.status.reserved_for or ()))
+        self._extend(claims, batch.versions, [item.ts_ns for item in seen], entries, users)
 
     def vanish(self, claim: int, rv: int, ts_ns: int) -> None:
         """Note that a claim was gone in a gap, at `rv` or later."""
         self._extend([claim], [rv], [ts_ns], [_VANISHED], [0])
 
-    def _extend(self, *columns: Sequence[int]) -> None:
+    def _extend(self, *columns: list[int]) -> None:
         for known, more in zip(self._columns, columns, strict=True):
-            known.extend(more)
+            known.fromlist(more)  # faster than `extend`
 
     def end_at(self, rv: int) -> None:
         """Note that what the newest version ends may have ended at an earlier one, in a gap."""

@@ -177,7 +177,7 @@ class HoldHistory(folders.Folder):
     def _fold_claims(self, batch: folders.Batch) -> None:
         self._forget_holds()
         lives = _lives(self.claims, batch)
-        self.events.add([life.number for life in lives], batch.seen, batch.versions)
+        self.events.add([life.number for life in lives], batch)
         for life, seen in zip(lives, batch.seen, strict=True):
             if seen.type == "DELETED":
                 life.gone_ns = seen.ts_ns
@@ -201,15 +201,14 @@ class HoldHistory(folders.Folder):
 
 def _lives(known: dict[str, Life], batch: folders.Batch) -> list[Life]:
     """Return the life of each object, begun with those that were not seen before."""
-    found = list(map(known.get, batch.uids))
-    if None in found:
+    try:
+        return list(map(known.__getitem__, batch.uids))
+    except KeyError:
         for seen, meta in zip(batch.seen, batch.metas, strict=True):
             if meta.uid not in known:
                 namespace = sys.intern(meta.namespace)
-                life = Life(meta.uid, namespace, meta.name, len(known), seen.ts_ns)
-                known[meta.uid] = life
-        found = list(map(known.get, batch.uids))
-    return list(filter(None, found))
+                known[meta.uid] = Life(meta.uid, namespace, meta.name, len(known), seen.ts_ns)
+        return list(map(known.__getitem__, batch.uids))
 
 
 def fold(body: Iterable[records.Body], *beside: folders.Folder) -> HoldHistory:

@@ -14,9 +14,6 @@ from typing import Any, TypeAlias
 from harness.checks.observed import observations
 from harness.history import journal_reader, records
 
-BATCH = 64
-"""Observations that each folder sees in succession; with 256, judging takes longer again."""
-
 
 class Batch:
     """Observations of one resource that follow each other; none, or all, are of a final list."""
@@ -120,47 +117,49 @@ def without_collections() -> Iterator[None]:
 
 
 @without_collections()
-def fold(
-    body: Iterable[records.Body | observations.SeenAny], *folders: Folder, batch: int = BATCH
-) -> None:
-    """Give every record to the folders, in this order; up to `batch` observations at once.
+def fold(body: Iterable[records.Body | observations.SeenAny], *folders: Folder) -> None:
+    """Give every record to the folders, in this order; those of a reader or a list many at once.
 
     Observations may be decoded already. Raises ObjectError if an object is not one of the API.
     """
     final, others, by_resource = _seers(folders)
-    waiting: list[observations.SeenAny] = []
-    seers: Sequence[Seer] = ()
-    seen: observations.SeenAny | None = None
-    resource, is_final = "", False
-    if batch > 1 and isinstance(body, journal_reader.Reader):
-        body = itertools.chain.from_iterable(body.blocks())
-    for record in body:
-        if type(record) is observations.Seen:
-            seen = record
-        elif isinstance(record, records.Observation):
-            seen = observations.decode(record)
+    last_ns = 0
+    for found in itertools.chain.from_iterable(map(_batches, _blocks(body))):
+        if isinstance(found, Batch):
+            is_final = "FINAL" in found.types
+            for see in final if is_final else by_resource.get(found.resource, others):
+                see(found)
+            last_ns = found.seen[-1].ts_ns
         else:
-            _show(waiting, seers)
-            _see_other(record, folders)
-            continue
-        if seen.resource != resource or (seen.type == "FINAL") is not is_final:
-            _show(waiting, seers)
-            resource, is_final = seen.resource, seen.type == "FINAL"
-            seers = final if is_final else by_resource.get(resource, others)
-        waiting.append(seen)
-        if len(waiting) >= batch:
-            _show(waiting, seers)
-    _show(waiting, seers)
+            _see_other(found, folders)
     for folder in folders:
-        folder.end(seen.ts_ns if seen is not None else 0)
+        folder.end(last_ns)
 
 
-def _show(waiting: list[observations.SeenAny], seers: Sequence[Seer]) -> None:
-    if waiting:
-        batch = Batch(waiting)
-        for see in seers:
-            see(batch)
-        waiting.clear()
+def _blocks(body: Iterable[Any]) -> Iterable[Sequence[Any]]:
+    if isinstance(body, journal_reader.Reader):
+        return body.blocks()
+    return [body] if isinstance(body, Sequence) else ([record] for record in body)
+
+
+def _batches(block: Sequence[Any]) -> Iterator[Any]:
+    """Yield the observations among these records as batches, and each other record."""
+    for kind, run in itertools.groupby(block, type):
+        if kind is observations.Seen:
+            yield from _by_resource(run)
+        elif kind is records.Observation:
+            yield from _by_resource(map(observations.decode, run))
+        else:
+            yield from run
+
+
+def _by_resource(run: Iterator[observations.SeenAny]) -> Iterator[Batch]:
+    for _, group in itertools.groupby(run, operator.attrgetter("resource")):
+        batch = Batch(list(group))
+        if "FINAL" in batch.types and len(batch.types) > 1:
+            yield from (Batch([seen]) for seen in batch.seen)
+        else:
+            yield batch
 
 
 def _see_other(record: Any, folders: Iterable[Folder]) -> None:

@@ -79,13 +79,14 @@ TYPES: Mapping[str, type[observed_metadata.ApiObject]] = {
 _COLLECTORS = ("orphan", "foregroundDeletion")
 ObjectError = observed_metadata.ObjectError
 Kind = TypeVar("Kind", bound=observed_metadata.ApiObject)
+Plural = TypeVar("Plural", bound=str)
 _OBJECT = b',"object":'
 """The bytes before the object, which is the last field of a line as the recorder writes it."""
 
 
 class Seen(
     msgspec.Struct,
-    Generic[Kind],
+    Generic[Kind, Plural],
     frozen=True,
     kw_only=True,
     tag_field="record",
@@ -94,14 +95,14 @@ class Seen(
 ):
     """A `records.Observation` whose object is decoded."""
 
-    resource: str
+    resource: Plural
     type: Literal["ADDED", "MODIFIED", "DELETED", "LISTED", "FINAL"]
     version: records.Int62 = msgspec.field(name="resource_version")
     """resourceVersion of the record."""
     ts_ns: records.Int62
     object: Kind
     line: bytes = b""
-    """The line of the record as the recorder writes it; empty if it was never JSON."""
+    """The line of the record, with its end; empty if it was never JSON."""
 
     @property
     def is_gone(self) -> bool:
@@ -125,25 +126,26 @@ class Seen(
         return content_of(self.line)
 
 
-SeenClaim: TypeAlias = Seen[observed_claims.Claim]
-SeenPod: TypeAlias = Seen[observed_pods.Pod]
-SeenSlice: TypeAlias = Seen[observed_cluster.Slice]
-SeenNode: TypeAlias = Seen[observed_cluster.Node]
-SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass]
-SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule]
-SeenTemplate: TypeAlias = Seen[observed_cluster.Template]
-SeenPodGroup: TypeAlias = Seen[observed_pods.PodGroup]
-SeenAny: TypeAlias = Seen[Any]
+SeenClaim: TypeAlias = Seen[observed_claims.Claim, str]
+SeenPod: TypeAlias = Seen[observed_pods.Pod, str]
+SeenSlice: TypeAlias = Seen[observed_cluster.Slice, str]
+SeenNode: TypeAlias = Seen[observed_cluster.Node, str]
+SeenClass: TypeAlias = Seen[observed_cluster.DeviceClass, str]
+SeenTaintRule: TypeAlias = Seen[observed_cluster.TaintRule, str]
+SeenTemplate: TypeAlias = Seen[observed_cluster.Template, str]
+SeenPodGroup: TypeAlias = Seen[observed_pods.PodGroup, str]
+SeenAny: TypeAlias = Seen[Any, str]
 
 
 def content_of(line: bytes) -> bytes:
-    return line[line.find(_OBJECT) + len(_OBJECT) : -1]
+    at = line.find(_OBJECT)
+    if at < 0 and line:  # written by another program
+        return bytes(msgspec.json.decode(line, type=records.Observation).object)
+    return line[at + len(_OBJECT) : -len(b"}\n")]
 
 
 _BEGIN = b'{"record":"observation","resource":"'
 """The begin of a line as the recorder writes it."""
-_HEAD_MIN, _HEAD_MAX = 64, 256
-"""Fewest bytes before the key of the object, and most that usually come before, with the key."""
 _PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
 """Where the resource is in such a line: as much of it as distinguishes those in TYPES."""
 
@@ -151,16 +153,13 @@ _PLURAL = slice(len(_BEGIN), len(_BEGIN) + len(CLAIMS))
 _PLURAL_OF, _CLAIMS = operator.itemgetter(_PLURAL), CLAIMS.encode()
 
 
-def _decoder(kind: Any) -> Callable[[bytes], SeenAny]:
-    return msgspec.json.Decoder(Seen[kind]).decode
+def _decoder(kind: Any, plural: str) -> Callable[[bytes], SeenAny]:
+    return msgspec.json.Decoder(Seen[kind, Literal[plural]]).decode  # type: ignore[valid-type]
 
 
-_decoders: dict[str | None, Callable[[bytes], SeenAny]] = {
-    plural: _decoder(kind) for plural, kind in TYPES.items()
-}
-"""Decoders of lines by the resource; None: one that is not in TYPES."""
-_decoders[CLAIMS] = _decoder(RawClaim)
-_decoders[None] = _decoder(observed_metadata.ApiObject)
+_decoders = {plural: _decoder(kind, plural) for plural, kind in TYPES.items()}
+_decode_claim = _decoder(RawClaim, CLAIMS)
+_decode_other = msgspec.json.Decoder(Seen[observed_metadata.ApiObject, str]).decode
 _plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural in TYPES}
 """Bytes of a line at _PLURAL -> the resource."""
 
@@ -168,7 +167,7 @@ _plurals = {(plural.encode() + b'","type":"')[: len(CLAIMS)]: plural for plural 
 def decode_line(line: bytes) -> Any:
     """Return the record of a line of the recorder's journal; an observation as `Seen`.
 
-    The line has no end. Raises what `journal_reader.decode_record` raises, or ObjectError.
+    Raises what `journal_reader.decode_record` raises, or ObjectError.
     """
     plural = _plurals.get(line[_PLURAL])
     if plural is not None or line.startswith(_BEGIN):
@@ -193,31 +192,23 @@ def decode_lines(lines: Sequence[bytes]) -> list[Any]:
 
 
 def _seen(line: bytes, plural: str | None) -> SeenAny:
-    """Return the observation of a line; an object of the recorder ends where its line does.
+    """Return the observation of a line.
 
     `plural` is its resource, None: one that is not in TYPES. Raises one of NO_OBJECTS for any
     other line.
     """
     if plural == CLAIMS:
-        [seen] = _claims([line])
-        return seen
-    seen = _decoders[plural](line)
-    if seen.resource != plural and (plural or seen.resource in TYPES):
+        return _claims([line])[0]
+    seen: SeenAny = _decode_other(line) if plural is None else _decoders[plural](line)
+    if plural is None and seen.resource in TYPES:
         raise msgspec.DecodeError("expected another resource")
-    _require_object(line)
     _set_attribute(seen, "line", line)
     return seen
 
 
 def _claims(lines: Sequence[bytes]) -> list[SeenClaim]:
     """Return the observations of claims, step by step for all: a million take seconds less."""
-    found = list(map(_decoders[CLAIMS], lines))
-    if [seen.resource for seen in found].count(CLAIMS) != len(found):
-        raise msgspec.DecodeError("expected another resource")
-    starts = map(bytes.find, lines, *map(itertools.repeat, (_OBJECT, _HEAD_MIN, _HEAD_MAX)))
-    if min(starts) < 0:
-        for line in lines:
-            _require_object(line)
+    found = list(map(_decode_claim, lines))
     claims = [seen.object for seen in found]
     specs = map(_specs.__getitem__, map(bytes, [claim.spec for claim in claims]))
     _set_all(claims, "spec", specs)
@@ -226,11 +217,6 @@ def _claims(lines: Sequence[bytes]) -> list[SeenClaim]:
     _set_all(allocated, "allocation", map(_allocations.__getitem__, raw))
     _set_all(found, "line", lines)
     return found
-
-
-def _require_object(line: bytes) -> None:
-    if line.find(_OBJECT, _HEAD_MIN, _HEAD_MAX) < 0 and _OBJECT not in line:
-        raise msgspec.DecodeError("expected an object where the recorder writes it")
 
 
 def _set_all(objects: Iterable[Any], name: str, values: Iterable[Any]) -> None:
@@ -244,6 +230,6 @@ def decode(record: records.Observation) -> SeenAny:
     """
     plural = record.resource if record.resource in TYPES else None
     try:
-        return _seen(msgspec.json.encode(record), plural)
+        return _seen(msgspec.json.encode(record) + b"\n", plural)
     except observed_metadata.NO_OBJECTS as error:
         raise ObjectError(str(error)) from error

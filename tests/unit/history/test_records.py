@@ -91,12 +91,12 @@ def test_a_line_may_be_as_long_as_allowed(
     path: pathlib.Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _write(path, ONE_OF_EACH)
-    longest = max(map(len, _lines(path))) - 1
+    longest = max(map(len, _lines(path)))
     monkeypatch.setattr(journal_reader, "BUFFER", size)
     monkeypatch.setattr(journal_reader, "LINE_MAX", longest)
     assert journal_reader.read(path).records == ONE_OF_EACH
     monkeypatch.setattr(journal_reader, "LINE_MAX", longest - 1)
-    [number] = [n for n, line in enumerate(_lines(path), start=1) if len(line) > longest]
+    [number] = [n for n, line in enumerate(_lines(path), start=1) if len(line) == longest]
     with pytest.raises(errors.HistoryError, match=rf"line {number}: expected a line of at most"):
         journal_reader.read(path)
 

@@ -71,7 +71,7 @@ def test_an_observation_has_its_object_byte_for_byte(kind: str, is_gone: bool) -
     content = json.dumps({"metadata": META, "status": {"phase": "Running"}})
     line = (
         f'{{"record":"observation","resource":"pods","type":"{kind}",'
-        f'"resource_version":7,"ts_ns":5,"object":{content}}}'
+        f'"resource_version":7,"ts_ns":5,"object":{content}}}\n'
     )
     seen = observations.decode_line(line.encode())
     assert seen.is_gone is is_gone
