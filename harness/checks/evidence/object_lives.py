@@ -8,7 +8,6 @@ Of each living object its identity and newest line are kept, of each that has go
 """
 
 import array
-import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -74,43 +73,26 @@ class ObjectLives:
     def finals(self) -> int:
         return len(self._finals)
 
-    def observe_all(
-        self, batch: folders.Batch, allocations: Sequence[Any]
-    ) -> Sequence[observations.SeenAny]:
-        """Follow observations of this resource, with the allocations of claims, or None of each.
+    def observe_all(self, batch: folders.Batch) -> Sequence[observations.SeenAny]:
+        """Follow observations of this resource.
 
         Return those that are no mere changes of an object that was alive, as most are.
         """
-        seen, alive = batch.seen, self._alive
-        identities = [(meta.name, meta.namespace, meta.creation_timestamp) for meta in batch.metas]
-        lines = [item.line if len(item.line) < _LINE_MAX else _digest(item.line) for item in seen]
         if not self._agree(batch):
-            for item in seen:
+            for item in batch.seen:
                 self._require_agreement(item)
-        known = list(filter(None, map(alive.get, batch.uids)))
-        if batch.is_regular and batch.types == _CHANGES and len(known) == len(seen):
-            # The identities from before are kept: memory of the batch is free to be used again.
-            before = [version for version, _, _, _ in known]
-            kept = [identity for _, identity, _, _ in known]
-            if kept == identities and all(map(operator.lt, before, batch.versions)):
-                now = zip(batch.versions, kept, lines, allocations, strict=True)
-                alive.update(zip(batch.uids, now, strict=True))
-                return ()
-        now = zip(batch.versions, identities, lines, allocations, strict=True)
-        return [
-            item
-            for item, uid, version in zip(seen, batch.uids, now, strict=True)
-            if not self._follow(item, alive.get(uid), version)
-        ]
-
-    def _follow(self, seen: observations.SeenAny, known: _Version | None, now: _Version) -> bool:
-        """Follow an observation; return whether it is a mere change."""
-        is_next = known is not None and known[0] < now[0] and known[1] == now[1]
-        if is_next and seen.type == "MODIFIED":
-            self._alive[seen.object.metadata.uid] = now
-            return True
-        self._followers[seen.type](seen, known, now)
-        return False
+        alive, is_claim, others = self._alive, batch.resource == observations.CLAIMS, []
+        for item, meta, version in zip(batch.seen, batch.metas, batch.versions, strict=True):
+            known = alive.get(meta.uid)
+            identity = meta.name, meta.namespace, meta.creation_timestamp
+            line = item.line if len(item.line) < _LINE_MAX else _digest(item.line)
+            allocation = item.object.status.allocation if is_claim else None
+            if item.type == "MODIFIED" and known and known[0] < version and known[1] == identity:
+                alive[meta.uid] = version, known[1], line, allocation
+            else:
+                self._followers[item.type](item, known, (version, identity, line, allocation))
+                others.append(item)
+        return others
 
     def _agree(self, batch: folders.Batch) -> bool:
         """Return whether the objects say what their records and the objects before them say."""

@@ -149,11 +149,9 @@ class Wholeness(folders.Folder):
         """Return all but mere changes of objects that were alive before."""
         resource = self._of(batch.resource)
         resource.lists.observe_all(batch)
-        if batch.resource == observations.CLAIMS:
-            allocations = [seen.object.status.allocation for seen in batch.seen]
-            return resource.lives.observe_all(batch, allocations)
-        self.observed.add_all(batch.uids, batch.versions)
-        return resource.lives.observe_all(batch, [None] * len(batch.seen))
+        if batch.resource != observations.CLAIMS:
+            self.observed.add_all(batch.uids, batch.versions)
+        return resource.lives.observe_all(batch)
 
     def _add_claims(self, history: hold_history.HoldHistory) -> None:
         """Add the versions of claims, all at once."""

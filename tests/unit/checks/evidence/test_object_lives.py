@@ -40,7 +40,7 @@ def follow(
         if version:
             fields_of = dict(item.split("=") for item in fields)
             batch = folders.Batch([seen(kind, int(version), fields_of)])
-            lives.observe_all(batch, [None])
+            lives.observe_all(batch)
         else:
             lives.begin_list(kind)
     lives.end(has_final_list=has_final_list)
