@@ -99,7 +99,7 @@ _ALL = (
             *_object("claim"),
             _integer("from_rv", "first version that was observed"),
             _integer("from_ts_ns", "when it was observed"),
-            _integer("allocated_rv", "first version with an allocation", optional=True),
+            _integer("allocated_rv", "first version with devices", optional=True),
             _integer("allocated_ts_ns", "when it was observed", optional=True),
             _integer("gone_rv", "version of its deletion", optional=True),
             _integer("gone_ts_ns", "when that was observed", optional=True),

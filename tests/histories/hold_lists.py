@@ -14,7 +14,8 @@ def columns(holds: Iterable[hold_columns.Hold]) -> hold_columns.HoldColumns:
     hows: dict[claim_events.Held, int] = {}
     rows, users = [], []
     for number, hold in enumerate(holds):
-        life = claim_events.Life(hold.uid, hold.namespace, hold.name, len(claims), hold.from_ts_ns)
+        names = hold.uid, hold.namespace, hold.name
+        life = claim_events.Life(*names, len(claims), hold.from_rv, hold.from_ts_ns)
         until = hold_columns.OPEN if hold.until_rv is None else max(hold.until_rv, hold.from_rv)
         rows.append(
             (

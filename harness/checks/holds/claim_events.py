@@ -104,18 +104,22 @@ class Grant:
 
 
 class Life(verdicts.Named, msgspec.Struct):
-    """Milestones of one object in the recorder's time; for figures, never for verdicts."""
+    """Milestones of one object, in the recorder's time; for figures, never for verdicts."""
 
     uid: str
     namespace: str
     name: str
     number: int
     """Number of objects of its resource that were seen before it."""
+    seen_rv: int
     seen_ns: int
+    ready_rv: int | None = None
     ready_ns: int | None = None
-    """First allocation of a claim, first `Running` of a pod; None: never."""
+    """First version of a claim with devices, of a pod `Running`; None: never."""
+    node: str = ""
     bound_ns: int | None = None
     """First version of a pod with a node; None: never, or it is a claim."""
+    gone_rv: int | None = None
     gone_ns: int | None = None
 
     @property

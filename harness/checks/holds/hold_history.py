@@ -180,9 +180,9 @@ class HoldHistory(folders.Folder):
         self.events.add([life.number for life in lives], batch)
         for life, seen in zip(lives, batch.seen, strict=True):
             if seen.type == "DELETED":
-                life.gone_ns = seen.ts_ns
+                life.gone_rv, life.gone_ns = seen.version, seen.ts_ns
             elif life.ready_ns is None and seen.object.results:
-                life.ready_ns = seen.ts_ns
+                life.ready_rv, life.ready_ns = seen.version, seen.ts_ns
 
     def _forget_holds(self) -> None:
         self.__dict__.pop("holds", None)
@@ -192,11 +192,11 @@ class HoldHistory(folders.Folder):
     def _fold_pods(self, batch: folders.Batch) -> None:
         for life, seen in zip(_lives(self.pods, batch), batch.seen, strict=True):
             if life.bound_ns is None and seen.object.spec.node_name:
-                life.bound_ns = seen.ts_ns
+                life.node, life.bound_ns = seen.object.spec.node_name, seen.ts_ns
             if seen.type == "DELETED":
-                life.gone_ns = seen.ts_ns
+                life.gone_rv, life.gone_ns = seen.version, seen.ts_ns
             elif life.ready_ns is None and seen.object.status.phase == "Running":
-                life.ready_ns = seen.ts_ns
+                life.ready_rv, life.ready_ns = seen.version, seen.ts_ns
 
 
 def _lives(known: dict[str, Life], batch: folders.Batch) -> list[Life]:
@@ -206,8 +206,8 @@ def _lives(known: dict[str, Life], batch: folders.Batch) -> list[Life]:
     except KeyError:
         for seen, meta in zip(batch.seen, batch.metas, strict=True):
             if meta.uid not in known:
-                namespace = sys.intern(meta.namespace)
-                known[meta.uid] = Life(meta.uid, namespace, meta.name, len(known), seen.ts_ns)
+                names = meta.uid, sys.intern(meta.namespace), meta.name
+                known[meta.uid] = Life(*names, len(known), seen.version, seen.ts_ns)
         return list(map(known.__getitem__, batch.uids))
 
 
