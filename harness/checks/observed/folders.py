@@ -44,10 +44,10 @@ class Folder:
     """
 
     def see_batch(self, batch: Batch) -> None:
-        """See objects of any resource, before the methods that follow do."""
+        """See objects of any resource that follow each other, before the methods below do."""
 
     def see_any(self, seen: observations.SeenAny) -> None:
-        """See an object of any resource, before the method of its kind does."""
+        """See an object of any resource."""
 
     def see_claim(self, seen: observations.SeenClaim) -> None:
         """See a ResourceClaim."""
@@ -93,14 +93,14 @@ class Folder:
 
 
 _METHODS = {
-    observations.CLAIMS: "see_claim",
-    observations.PODS: "see_pod",
-    observations.SLICES: "see_slice",
-    observations.NODES: "see_node",
-    observations.CLASSES: "see_class",
-    observations.TAINT_RULES: "see_taint_rule",
-    observations.TEMPLATES: "see_template",
-    observations.POD_GROUPS: "see_pod_group",
+    observations.CLAIMS: ("see_new_claim", "see_claim"),
+    observations.PODS: ("see_pod",),
+    observations.SLICES: ("see_slice",),
+    observations.NODES: ("see_node",),
+    observations.CLASSES: ("see_class",),
+    observations.TAINT_RULES: ("see_taint_rule",),
+    observations.TEMPLATES: ("see_template",),
+    observations.POD_GROUPS: ("see_pod_group",),
 }
 
 
@@ -122,7 +122,9 @@ def fold(body: Iterable[records.Body | observations.SeenAny], *folders: Folder) 
 
     Observations may be decoded already. Raises ObjectError if an object is not one of the API.
     """
-    final, others, by_resource = _seers(folders)
+    of_any = ("see_batch", "see_any")
+    final, others = _seers(folders, "see_final"), _seers(folders, *of_any)
+    by_resource = {name: _seers(folders, *of_any, *own) for name, own in _METHODS.items()}
     last_ns = 0
     for found in itertools.chain.from_iterable(map(_batches, _blocks(body))):
         if isinstance(found, Batch):
@@ -170,53 +172,24 @@ def _see_other(record: Any, folders: Iterable[Folder]) -> None:
             folder.see_gap(record)
 
 
-def _seers(
-    folders: Sequence[Folder],
-) -> tuple[Sequence[Seer], Sequence[Seer], dict[str, Sequence[Seer]]]:
-    """Return what sees final objects, those of other resources, and those by resource."""
-    by_resource: dict[str, Sequence[Seer]] = {
-        resource: _overridden(folders, "see_any", method) for resource, method in _METHODS.items()
-    }
-    return _overridden(folders, "see_final"), _overridden(folders, "see_any"), by_resource
+def _seers(folders: Iterable[Folder], *names: str) -> list[Seer]:
+    """Return what each folder has of these methods, each as one that sees a batch."""
+    return [
+        _of_batch(name, getattr(folder, name))
+        for folder in folders
+        for name in names
+        if getattr(type(folder), name) is not getattr(Folder, name)
+    ]
 
 
-def _overridden(folders: Iterable[Folder], *methods: str) -> list[Seer]:
-    """Return what each folder has of these methods, as one that sees a batch."""
+def _of_batch(name: str, method: Callable[[Any], None]) -> Seer:
+    def see_each(batch: Batch) -> None:
+        for seen in batch.seen:
+            method(seen)
 
-    def own(folder: Folder, *names: str) -> list[Any]:
-        return [
-            getattr(folder, name)
-            for name in names
-            if getattr(type(folder), name) is not getattr(Folder, name)
-        ]
-
-    found: list[Seer] = []
-    for folder in folders:
-        whole = own(folder, "see_batch") if "see_any" in methods else []
-        of_new = own(folder, "see_new_claim") if "see_claim" in methods else []
-        each = own(folder, *methods)
-        found += [*whole, *map(_only_new, of_new), *([_one_by_one(each)] if each else [])]
-    return found
-
-
-def _only_new(method: Callable[[observations.SeenClaim], None]) -> Seer:
-    def see(batch: Batch) -> None:
+    def see_new(batch: Batch) -> None:
         for seen in () if _NEW.isdisjoint(batch.types) else batch.seen:
             if seen.type in _NEW:
                 method(seen)
 
-    return see
-
-
-def _one_by_one(methods: Sequence[Callable[[observations.SeenAny], None]]) -> Seer:
-    def see(batch: Batch) -> None:
-        for seen in batch.seen:
-            for method in methods:
-                method(seen)
-
-    def see_by_one(batch: Batch) -> None:
-        for seen in batch.seen:
-            method(seen)
-
-    [method, *others] = methods
-    return see if others else see_by_one
+    return {"see_batch": method, "see_new_claim": see_new}.get(name, see_each)
