@@ -6,7 +6,7 @@ hold is assumed to be as short as the observations allow, so that doubt never be
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -38,29 +38,17 @@ class ObservedStream(msgspec.Struct):
     final: dict[str, int] = {}
     """uid -> resourceVersion of every live object, according to the final list."""
 
-    def note_events(self, batch: folders.Batch) -> None:
-        """Note events that come in the order of their versions."""
+    def note(self, batch: folders.Batch) -> None:
         self.observed += len(batch.seen)
-        self.last_rv = batch.versions[-1]
-        if "DELETED" not in batch.types:
-            self.live.update(zip(batch.uids, batch.versions, strict=True))
-            return
-        for seen, uid in zip(batch.seen, batch.uids, strict=True):
+        for seen, uid, version in zip(batch.seen, batch.uids, batch.versions, strict=True):
+            if seen.type != "LISTED":
+                if version <= self.last_rv:
+                    self.disordered.append(version)
+                self.last_rv = version
             if seen.type == "DELETED":
                 self.live.pop(uid, None)
             else:
-                self.live[uid] = seen.version
-
-    def note(self, uid: str, version: int, kind: str) -> None:
-        self.observed += 1
-        if kind != "LISTED":
-            if version <= self.last_rv:
-                self.disordered.append(version)
-            self.last_rv = version
-        if kind == "DELETED":
-            self.live.pop(uid, None)
-        else:
-            self.live[uid] = version
+                self.live[uid] = version
 
 
 class Relist(msgspec.Struct):
@@ -71,9 +59,6 @@ class Relist(msgspec.Struct):
     certain_rv: int
     """The last resourceVersion before the gap."""
     seen: set[str] = set()
-
-
-_Fold: TypeAlias = Callable[[folders.Batch], None]
 
 
 class HoldHistory(folders.Folder):
@@ -135,28 +120,29 @@ class HoldHistory(folders.Folder):
         self.stream(seen.resource).final[seen.object.metadata.uid] = seen.version
 
     def see_batch(self, batch: folders.Batch) -> None:
-        resource, stream = batch.resource, self.stream(batch.resource)
-        folds: Mapping[str, _Fold] = {CLAIMS: self._fold_claims, PODS: self._fold_pods}
-        fold = folds.get(resource)
-        if batch.is_regular and batch.versions[0] > stream.last_rv:
-            stream.note_events(batch)
-            self.last_rv = max(self.last_rv, batch.versions[-1])
-            if fold is not None:
-                fold(batch)
+        resource = batch.resource
+        is_of_relist = "LISTED" in batch.types and resource in self._relists
+        if is_of_relist and len(batch.seen) > 1:
+            for seen in batch.seen:
+                self.see_batch(folders.Batch([seen]))
             return
-        for seen, uid in zip(batch.seen, batch.uids, strict=True):
-            stream.note(uid, seen.version, seen.type)
-            self.last_rv = max(self.last_rv, seen.version)
-            relist = self._relists.get(resource) if seen.type == "LISTED" else None
-            if fold is not None:
-                fold(folders.Batch([seen]))
-            if relist is not None:
-                if resource == CLAIMS:
-                    # A release within a gap may have happened right after what was seen before it.
-                    self.events.end_at(relist.certain_rv + 1)
-                relist.left -= 1
-                relist.seen.add(uid)
-                self._end_relist_if_read(resource, seen.ts_ns)
+        self.stream(resource).note(batch)
+        self.last_rv = max(self.last_rv, *batch.versions)
+        if resource == CLAIMS:
+            self._fold_claims(batch)
+        elif resource == PODS:
+            self._fold_pods(batch)
+        if is_of_relist:
+            self._note_relisted(batch.seen[0])
+
+    def _note_relisted(self, seen: observations.SeenAny) -> None:
+        relist = self._relists[seen.resource]
+        if seen.resource == CLAIMS:
+            # A release within a gap may have happened right after what was seen before it.
+            self.events.end_at(relist.certain_rv + 1)
+        relist.left -= 1
+        relist.seen.add(seen.object.metadata.uid)
+        self._end_relist_if_read(seen.resource, seen.ts_ns)
 
     def _end_relist_if_read(self, resource: str, ts_ns: int) -> None:
         """Release the claims that vanished during a gap, after the last object of the list."""
