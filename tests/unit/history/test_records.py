@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from harness import clocks, errors
 from harness.history import journal_reader, journal_writer, records
-from tests.unit.history import violent_ends
 
 PHASES: list[records.Body] = [records.Phase(name=f"phase {n}", ts_ns=n) for n in range(5)]
 
@@ -220,10 +219,3 @@ def test_another_schema_is_refused(path: pathlib.Path) -> None:
     assert _damaged(path, lines) == (
         "line 1: expected schema 1, got 2: read it with the version of Flake Hunt that wrote it"
     )
-
-
-# --------------------------------------------------------------------------- violent ends
-
-
-def test_a_killed_writer_loses_nothing_that_it_had_written(path: pathlib.Path) -> None:
-    violent_ends.require_nothing_lost(path, after=300)
