@@ -3,23 +3,25 @@
 ```
 scenario.toml               verbatim copy of the scenario
 pool-objects.json           objects of `pools.from`, without server fields; only if there are some
-plan.json                   seed and resolved options
+plan.json                   seed, resolved options, versions (`plans.Plan`)
 cluster.json                the cluster that ran, and its versions
-processes.jsonl             starts, ends, phases
-operations-<process>.jsonl  API calls
-preparations-<kubelet>.jsonl  claims that were prepared and unprepared on nodes
-pool-changes-<kubelet>.jsonl  changes of device pools; only in runs whose scenario has some
-observations.jsonl          commits that the API server published
-faults.jsonl                faults that took effect; only in runs with faults
-script.jsonl                steps of the script; only in runs that play one
-orders.jsonl                orders of threads that were tried; only in runs that search some
-steps-<process>.jsonl       named steps of the subject
+processes.jsonl             ProcessStarted, ProcessEnded, Phase, …
+operations-<process>.jsonl  API calls: Invocation, Completion, Waited
+preparations-<kubelet>.jsonl  claims on nodes: Prepared, Unprepared, …
+pool-changes-<kubelet>.jsonl  PoolChanged; only in runs whose scenario has some
+observations.jsonl          commits that the API server published: Listed, Observation, Gap, Resumed
+faults.jsonl                FaultApplied, FaultWindow; only in runs with faults
+script.jsonl                ScriptStep; only in runs that play one
+orders.jsonl                OrderTried; only in runs that search orders of threads
+steps-<process>.jsonl       Step of the subject
 audit/                      the API server's audit log of the run, in one part or several
 logs/<process>.log          output of the processes
 kubelet/                    checkpoints of the nodes; they change during the run
 manifest.json               the files above with their sizes and digests; the run writes it last
 ---- above: written before judging and never changed; below: written by judging ----
-verdict.json  report.html  junit.xml  trace.json (of a large run: trace.json.gz)
+verdict.json                `checks.verdict_files.Judgement`
+report.html  junit.xml      for people, for CI systems
+trace.json                  for ui.perfetto.dev (of a large run: trace.json.gz)
 ```
 
 When a run has ended, journals and audit logs of 16 KiB or more are compressed (`….jsonl.zst`,
@@ -80,39 +82,22 @@ class RunDirectory:
     path: pathlib.Path
 
     scenario = _File("scenario.toml")
-    """A verbatim copy of the scenario file."""
     pool_objects = _File(POOL_OBJECTS)
-    """The objects of `pools.from` as a List; missing if the scenario names no files."""
     plan = _File("plan.json")
-    """Seed, resolved options, versions (`plans.Plan`)."""
     cluster = _File("cluster.json")
-    """Name, provider and component versions of the running cluster."""
     manifest = _File("manifest.json")
-    """The files that the run wrote (`manifests.Manifest`); missing if it was interrupted."""
     processes = _File("processes.jsonl", compressed=True)
-    """ProcessStarted, ProcessEnded and Phase records of the orchestrator."""
     faults = _File("faults.jsonl", compressed=True)
-    """FaultApplied and FaultWindow records; missing if the plan has no faults."""
     observations = _File("observations.jsonl", compressed=True)
-    """Listed, Observation, Gap and Resumed records of the recorder."""
     script = _File("script.jsonl", compressed=True)
-    """ScriptStep records; missing if the run plays no script."""
     orders = _File("orders.jsonl", compressed=True)
-    """OrderTried records; missing if the run searches no orders of threads."""
     audit = _File("audit")
-    """The folder of the API server's audit log; missing if the plan has none."""
     logs = _File("logs")
-    """The folder of the processes' output."""
     verdict = _File("verdict.json")
-    """The verdict with its certificate and violations (`checks.verdict_files.Judgement`)."""
     report = _File("report.html")
-    """The report for people."""
     junit = _File("junit.xml")
-    """The verdict for CI systems."""
     trace = _File("trace.json")
-    """The timeline for ui.perfetto.dev."""
     compressed_trace = _File("trace.json.gz")
-    """The timeline of a large run, instead of `trace`."""
 
     def new_observations(self, compression: str) -> pathlib.Path:
         """Return the file in which observations are written; `compression`: as in the plan."""
@@ -122,13 +107,9 @@ class RunDirectory:
         return _form(self.path / f"{kind}-{process}.jsonl")
 
     operations = functools.partialmethod(_of_process, "operations")
-    """Invocation, Completion and Waited records of one process."""
     steps = functools.partialmethod(_of_process, "steps")
-    """Step records of one process of the subject."""
     preparations = functools.partialmethod(_of_process, "preparations")
-    """Prepared, Unprepared, … records of one kubelet process."""
     pool_changes = functools.partialmethod(_of_process, "pool-changes")
-    """PoolChanged records of one kubelet process."""
 
     def kubelet_state(self, process: str) -> pathlib.Path:
         """Return the folder of the checkpoints of one kubelet process."""
