@@ -18,13 +18,11 @@ from harness.checks.evidence import (
     journal_totals,
     object_lives,
     recorded_lists,
-    references,
     wholeness,
 )
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.observed import claim_versions
-from harness.checks.progress import unbound_pods
 from harness.checks.witness import audit_comparison
 from harness.history import last_words, plans
 from harness.model import naming
@@ -223,22 +221,26 @@ QUESTIONS = (
     Question(
         object_lives.LAWFUL,
         "Were the lives of all objects lawful?",
-        _found(object_lives.LAWFUL, lambda whole: f"{whole.births} objects"),
+        _found(
+            object_lives.LAWFUL, lambda whole: f"{whole.total(lambda it: it.lives.births)} objects"
+        ),
     ),
     Question(
         recorded_lists.FIT,
         "Do the lists fit the events around them?",
-        _found(recorded_lists.FIT, lambda whole: f"{whole.lists} lists"),
+        _found(recorded_lists.FIT, lambda whole: f"{whole.total(lambda it: it.lists.count)} lists"),
     ),
     Question(
         object_lives.FINAL,
         "Is each object of the final list as it was last observed?",
-        _found(object_lives.FINAL, lambda whole: f"{whole.finals} objects"),
+        _found(
+            object_lives.FINAL, lambda whole: f"{whole.total(lambda it: it.lives.finals)} objects"
+        ),
     ),
     Question(
-        references.NAMED,
+        wholeness.NAMED,
         "Was everything observed that pods and claims name?",
-        _found(references.NAMED, lambda whole: f"{whole.references.count} names"),
+        _found(wholeness.NAMED, lambda whole: f"{whole.references.count} names"),
     ),
     Question(
         wholeness.DENSE,
@@ -262,12 +264,12 @@ QUESTIONS = (
     Question(
         "processes",
         "Did every planned process run until it was stopped?",
-        lambda evidence: run_course.processes(evidence.history),
+        run_course.processes,
     ),
     Question(
         "in-time",
         "Did the run come to its end, and every phase within its time limit?",
-        lambda evidence: run_course.phases(evidence.history),
+        run_course.phases,
     ),
     Question("load", "Was there enough load for a meaningful verdict?", _load),
     Question(
@@ -309,7 +311,9 @@ QUESTIONS = (
     Question(
         audit_comparison.NAME,
         "Does the audit log tell the same?",
-        lambda evidence: audit_comparison.answer(evidence[audit_comparison.AuditComparison]),
+        lambda evidence: audit_comparison.answer(
+            evidence[audit_comparison.AuditLog], evidence[audit_comparison.Comparison]
+        ),
         lambda evidence: audit_comparison.AuditLog in evidence,
     ),
 )
@@ -329,18 +333,15 @@ def needs(plan: plans.Plan) -> Iterator[type]:
         yield contention.Contention
 
 
-class Certificate(msgspec.Struct, frozen=True):
+class Certificate(list[verdicts.CertificateItem]):
     """The answers to all questions."""
-
-    items: list[verdicts.CertificateItem]
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Certificate":
         whole = evidence[wholeness.Wholeness]
-        if audit_comparison.AuditLog in evidence:
-            audited = evidence[audit_comparison.AuditComparison]
-            if audited.compared.is_disputed:
-                whole.found.add(audit_comparison.NAME, "it has other states")
+        has_log = audit_comparison.AuditLog in evidence
+        if has_log and evidence[audit_comparison.Comparison].is_disputed:
+            whole.found.add(audit_comparison.NAME, "it has other states")
         whole.require_writes(
             evidence[journal_totals.Operations].written,
             evidence[journal_totals.SubjectWrites].versions,
@@ -390,7 +391,7 @@ def _name_cause(answers: dict[str, Result], evidence: protocol.Evidence) -> str:
 
 
 def _why_unbound(evidence: protocol.Evidence) -> list[str]:
-    reasons = unbound_pods.reasons(evidence.history)
+    reasons = contention.why_unbound(evidence.history)
     said = last_words.of_log(
         evidence.history.directory.log(naming.scheduler(0)), or_last_line=False
     )

@@ -43,8 +43,9 @@ def judgement(
     history, plan = evidence.history, evidence.plan
     answers = _without_vacuous(answers, plan) if plan_facts.is_scripted(plan) else answers
     results, not_examined = divided(answers, owed(plan, _AT_REST))
-    items = evidence[certification.Certificate].items
-    items = require_examined(items, results, plan.requirements.examined)
+    items = require_examined(
+        evidence[certification.Certificate], results, plan.requirements.examined
+    )
     digests = history.digests()
     asked = evidence[used_features.UsedFeatures].asked
     unseen = [*_unseen(results, not_examined, asked)]

@@ -36,17 +36,14 @@ class FaultRecords:
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "FaultRecords":
         reader, plan = evidence.history.faults(), evidence.plan
-        demands_all = bool(plan.known_to_fail and not plan.remedies)
-        if reader is None:
-            return cls(planned=plan.faults, demands_all=demands_all)
-        body = list(reader)
-        is_complete, ending = reader.ended_in_order("records of faults")
+        body = list(reader or ())
+        is_complete, ending = reader.ended_in_order("records of faults") if reader else (False, "")
         return cls(
             planned=plan.faults,
-            demands_all=demands_all,
+            demands_all=bool(plan.known_to_fail and not plan.remedies),
             applications=[item for item in body if isinstance(item, records.FaultApplied)],
             windows=[item for item in body if isinstance(item, records.FaultWindow)],
-            exists=True,
+            exists=reader is not None,
             is_complete=is_complete,
             ending=ending,
         )

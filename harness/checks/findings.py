@@ -5,7 +5,8 @@ validated first.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -29,7 +30,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     versions: Sequence[int] = ()
     """The resourceVersions that show it."""
     objects: Sequence[verdicts.InvolvedObject]
-    weight: int = 1
+    weight: int | Fraction = 1
     """How bad it is, compared with others of the same check."""
 
     def violation(self, check: str) -> verdicts.Violation:
@@ -40,6 +41,26 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             resource_versions=sorted(set(self.versions)),
             objects=list(self.objects),
         )
+
+
+def about(
+    named: verdicts.Named,
+    what: str,
+    told: str = "",
+    *,
+    versions: Sequence[int] = (),
+    beside: Iterable[verdicts.InvolvedObject] = (),
+    weight: int = 1,
+) -> Finding:
+    """Return a finding about a claim or pod, which is followed by `what` and in full by `told`."""
+    kind = named.kind.removeprefix("Resource")
+    return Finding(
+        summary=f"{kind.lower()} {named.name} {what}",
+        text=f"{kind} {named} {told or what}",
+        versions=versions,
+        objects=[named.involved, *beside],
+        weight=weight,
+    )
 
 
 def answer(

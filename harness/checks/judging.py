@@ -177,7 +177,7 @@ def review_doubts(
     found = evidence[wholeness.Wholeness].found
     doubts = (
         f"{item.name}: {item.reason}"
-        for item in evidence[certification.Certificate].items
+        for item in evidence[certification.Certificate]
         if not item.ok and (item.name in _OBSERVED or found.count(item.name))
     )
     doubt = next(doubts, "")
@@ -219,7 +219,7 @@ _REVIEWERS: tuple[_Reviewer, ...] = (
     _of(blamed_writers.Reviewer),
     review_skew,
     _of(fault_attribution.Attributor),
-    _of(scheduler_attribution.Attributor),
+    scheduler_attribution.review,
 )
 """The reviewers of each answer with violations, in their order: the first ones leave out those that
 do not stand, the others say what is behind those that do."""

@@ -146,35 +146,26 @@ def disturbs(plan: plans.Plan, process: str) -> bool:
 
 
 def asks_for_extended_resources(plan: plans.Plan) -> bool:
-    if part(plan, "claim").get("extended") or _extended_in_manifests(plan):
-        return True
     objects = part(plan, "traffic").get("objects") or () if is_scripted(plan) else ()
-    return any(item.get("extended") for item in objects)
-
-
-def _extended_in_manifests(plan: plans.Plan) -> bool:
-    objects = list(_objects(plan))
-    if not objects:
+    if part(plan, "claim").get("extended") or any(item.get("extended") for item in objects):
+        return True
+    if not (given := list(_objects(plan))):
         return False
     from harness.scenario.object_sets import set_specs  # 0.2 s, with pydantic
 
-    given = (set_specs.SetObject.model_construct(**item) for item in objects)
-    made = (workload for item in given if (workload := item.workload))
-    return any("/" in name for workload in made for name in workload.amounts)
+    made = (set_specs.SetObject.model_construct(**item).workload for item in given)
+    return any("/" in name for workload in filter(None, made) for name in workload.amounts)
 
 
 def manifests_have(plan: plans.Plan, key: str) -> bool:
     """Return whether claims or templates in manifests have a key of `devices`, as `constraints`."""
-    return any((spec.get("devices") or {}).get(key) for spec in _claim_specs(plan))
-
-
-def _claim_specs(plan: plans.Plan) -> Iterator[Settings]:
     for item in _objects(plan):
-        manifest = item["manifest"]
-        if manifest["kind"] == "ResourceClaim":
-            yield manifest["spec"]
-        elif manifest["kind"] == "ResourceClaimTemplate":
-            yield manifest["spec"]["spec"]
+        kind, spec = item["manifest"]["kind"], item["manifest"].get("spec") or {}
+        if kind == "ResourceClaimTemplate":
+            kind, spec = "ResourceClaim", spec["spec"]
+        if kind == "ResourceClaim" and (spec.get("devices") or {}).get(key):
+            return True
+    return False
 
 
 def _objects(plan: plans.Plan) -> Iterator[Settings]:

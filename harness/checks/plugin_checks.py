@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from harness import errors
-from harness.checks import check_registry, findings, protocol, run_views, verdicts
+from harness.checks import check_registry, findings, protocol, verdicts
 from harness.extensions import contracts, discovery, entry_points, isolation, loading
 from harness.history import histories, plans
 
@@ -18,10 +18,9 @@ def of_plan(plan: plans.Plan) -> list[protocol.Check]:
 
 
 def _planned(used: plans.UsedPlugin) -> protocol.Check:
+    promise = f"the guarantee {used.name} of {used.package} holds"
     check = protocol.Check(
-        name=used.name,
-        promise=f"the guarantee {used.name} of {used.package} holds",
-        judge=lambda evidence: _ask(used, check, evidence),
+        name=used.name, promise=promise, judge=lambda evidence: _ask(used, check, evidence)
     )
     return check
 
@@ -108,30 +107,17 @@ def _answer(check: protocol.Check, directory: pathlib.Path) -> Any:
 
 
 def _check(plugin: entry_points.Plugin) -> protocol.Check:
-    """Return a check. Raises PluginError if the plug-in is none, or has another name.
-
-    An object, or a class without arguments, with `promise` and `check(run)` is one, too.
-    """
+    """Return a check. Raises PluginError if the plug-in is none, or has another name."""
     found = loading.load(plugin)
-    if isinstance(found, protocol.Check):
-        if found.name != plugin.name:
-            raise errors.PluginError(
-                f"expected the name {plugin.name} in {plugin}, got {found.name}: change one of them"
-            )
-        return found
-    try:
-        made = found() if isinstance(found, type) else found
-        check, promise = made.check, made.promise
-    except (Exception, SystemExit) as error:
+    if not isinstance(found, protocol.Check):
         raise errors.PluginError(
-            f"expected {plugin} to be a harness.api.Check: {loading.told(error)}"
-        ) from error
-    return protocol.Check(
-        name=plugin.name,
-        promise=promise,
-        needs=(run_views.RunView,),
-        judge=lambda evidence: check(evidence[run_views.RunView]),
-    )
+            f"expected {plugin} to be a harness.api.Check, got {type(found).__name__}"
+        )
+    if found.name != plugin.name:
+        raise errors.PluginError(
+            f"expected the name {plugin.name} in {plugin}, got {found.name}: change one of them"
+        )
+    return found
 
 
 if __name__ == "__main__":

@@ -137,39 +137,25 @@ def read(
     as a lost release looks like a double allocation.
     """
     asked = list(kinds)
-    evidence = Evidence(history.plan, values, history=history)
-    recorder = history.observations(observations.decode_lines)
-    if recorder is None:
-        return evidence
-    try:
-        evidence.fold(recorder, asked)
-    except _NO_OBJECTS:
-        recorder = _one_by_one(history, asked, values) or recorder
-    if recorder.damage:
+    for in_batches in (True, False):
+        evidence = Evidence(history.plan, values, history=history)
+        recorder = history.observations(observations.decode_lines)
+        if recorder is None:
+            return evidence
+        try:
+            evidence.fold(recorder if in_batches else iter(recorder), asked)
+            break
+        except _NO_OBJECTS as error:
+            # The record is sound, but the `object` in it is not an object of the API. In a batch, a
+            # folder may see such an object after others have seen later ones: one by one, again.
+            recorder.damage = (
+                f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
+                f"sends it ({error}). The journal is damaged; restore the file or run again"
+            )
+    if recorder is not None and recorder.damage:
         evidence = Evidence(history.plan, values, history=history)
     evidence.recorder = recorder
     return evidence
-
-
-def _one_by_one(
-    history: histories.History, kinds: Iterable[Kind], values: Mapping[Kind, object] | None
-) -> histories.EvidenceReader | None:
-    """Return a reader that stops at the first object that is none of the API, and names its line.
-
-    In a batch, a folder may see such an object after others have seen later ones.
-    """
-    recorder = history.observations(observations.decode_lines)
-    if recorder is None:
-        return None
-    try:
-        Evidence(history.plan, values, history=history).fold(iter(recorder), kinds)
-    except _NO_OBJECTS as error:
-        # The record is sound, but the `object` in it is not an object of the API.
-        recorder.damage = (
-            f"{recorder.path.name}, line {recorder.line}: expected an object as the API server "
-            f"sends it ({error}). The journal is damaged; restore the file or run again"
-        )
-    return recorder
 
 
 def needs(checks: Iterable[Check], plan: plans.Plan) -> Iterator[Kind]:

@@ -17,7 +17,8 @@ ENDED = "ended"
 """The last phase of every run."""
 
 
-def processes(history: histories.History) -> tuple[bool, str]:
+def processes(evidence: protocol.Evidence) -> tuple[bool, str]:
+    history = evidence.history
     journal = history.processes
     if journal is None or journal.trailer is None:
         return False, "the run itself did not finish"
@@ -35,9 +36,9 @@ def processes(history: histories.History) -> tuple[bool, str]:
     return not bad, "; ".join(dict.fromkeys(bad)) or good
 
 
-def phases(history: histories.History) -> tuple[bool, str]:
-    names = [phase.name for phase in history.phases]
-    late = [phase.detail for phase in history.phases if phase.name == "timed out"]
+def phases(evidence: protocol.Evidence) -> tuple[bool, str]:
+    names = [phase.name for phase in evidence.phases]
+    late = [phase.detail for phase in evidence.phases if phase.name == "timed out"]
     if ENDED not in names:
         late.append(f"the phase {ENDED!r} is missing: the record of the run was cut short")
     elif names[-1] != ENDED or names.count(ENDED) > 1:

@@ -41,14 +41,13 @@ def memory_of(processes: Iterable[records.Body]) -> list[ProcessMemory]:
 
 
 def _of_process(name: str, samples: Sequence[records.MemoryUsed]) -> ProcessMemory:
-    mib: dict[int, float] = {}
-    for mark in MARKS:
-        later = (item for item in samples if item.pods_ran >= mark)
-        first = next(later, None)
-        if first is not None:
-            mib[mark] = round(first.resident_bytes / _MIB, 1)
-    most = max(item.resident_bytes for item in samples)
-    return ProcessMemory(process=name, mib=mib, most_mib=round(most / _MIB, 1))
+    mib = [(item.pods_ran, round(item.resident_bytes / _MIB, 1)) for item in samples]
+    reached = {mark: [used for ran, used in mib if ran >= mark][:1] for mark in MARKS}
+    return ProcessMemory(
+        process=name,
+        mib={mark: used for mark, found in reached.items() for used in found},
+        most_mib=max(used for _, used in mib),
+    )
 
 
 def memory_lines(memory: Iterable[ProcessMemory]) -> list[str]:

@@ -55,7 +55,7 @@ class RunView:
         history = evidence.history
         return cls(
             plan=msgspec.to_builtins(evidence.plan),
-            holds=list(_holds(evidence[hold_history.HoldHistory])),
+            holds=[_plain(hold) for hold in evidence[hold_history.HoldHistory].holds],
             journal=lambda name: (
                 msgspec.json.decode(msgspec.json.encode(record))
                 for reader in _readers(history, name)
@@ -72,19 +72,9 @@ class RunView:
         ).astype({"from_rv": "int64", "until_rv": "Int64"})
 
 
-def _holds(folded: hold_history.HoldHistory) -> Iterator[Hold]:
-    for hold in folded.holds:
-        yield Hold(
-            device=hold.device,
-            namespace=hold.namespace,
-            claim=hold.name,
-            uid=hold.uid,
-            pods=sorted(hold.pods),
-            exclusive=hold.exclusive,
-            shared=hold.shared,
-            from_rv=hold.from_rv,
-            until_rv=hold.until_rv,
-        )
+def _plain(hold: hold_history.Hold) -> Hold:
+    named = hold.device, hold.namespace, hold.name, hold.uid
+    return Hold(*named, sorted(hold.pods), hold.exclusive, hold.shared, hold.from_rv, hold.until_rv)
 
 
 def _readers(

@@ -17,7 +17,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -30,46 +30,6 @@ from harness.model import naming
 ISSUE = "kubernetes#128980"
 AllocationKey: TypeAlias = tuple[str, int]
 """Uid of a claim, and the resourceVersion that allocated it."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class AllocationWriter:
-    """The writer of an allocation, as the API server names it."""
-
-    manager: str
-    """Field manager of `status.allocation`; empty: unknown."""
-    pods: tuple[str, ...]
-    """Uids of the pods that the claim was reserved for in the same version."""
-
-
-class AllocationWriters(folders.Folder):
-    """The writers of all allocations."""
-
-    def __init__(self) -> None:
-        self.by_allocation: dict[AllocationKey, AllocationWriter] = {}
-        self.first_seen: dict[str, int] = {}
-        """Uid of a claim -> its first resourceVersion."""
-        self.scheduler_names: dict[str, str] = {}
-        """Uid of a pod -> its `spec.schedulerName`."""
-        self._allocated: set[str] = set()
-        """Uids of the claims that are allocated now."""
-
-    def see_pod(self, seen: observations.SeenPod) -> None:
-        if not seen.is_gone:
-            self.scheduler_names[seen.object.metadata.uid] = seen.object.spec.scheduler_name
-
-    def see_claim(self, seen: observations.SeenClaim) -> None:
-        if seen.is_gone:
-            return
-        uid, status = seen.object.metadata.uid, seen.object.status
-        self.first_seen.setdefault(uid, seen.version)
-        if status.allocation is None:
-            self._allocated.discard(uid)
-        elif uid not in self._allocated:
-            self._allocated.add(uid)
-            pods = tuple(item.uid for item in status.reserved_for or ())
-            writer = AllocationWriter(manager=seen.object.manager, pods=pods)
-            self.by_allocation[uid, seen.version] = writer
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -95,83 +55,94 @@ def are_several(plan: plans.Plan) -> bool:
     return len(planned(plan)) > 1
 
 
-class SchedulersOfHolds:
-    """Finds the scheduler that allocated the device of a hold."""
+class AllocationWriter(NamedTuple):
+    """The writer of an allocation, as the API server names it."""
 
-    NEEDS = (AllocationWriters,)
+    manager: str
+    """Field manager of `status.allocation`; empty: unknown."""
+    pods: Sequence[str]
+    """Uids of the pods that the claim was reserved for in the same version."""
 
-    def __init__(
-        self, schedulers: Sequence[SchedulerIdentity] = (), writers: AllocationWriters | None = None
-    ) -> None:
-        """`schedulers` of the plan; `writers` None: nothing is known about allocations."""
+
+class AllocationWriters(folders.Folder):
+    """The writers of all allocations, and the schedulers that they are."""
+
+    def __init__(self, schedulers: Sequence[SchedulerIdentity] = ()) -> None:
+        """`schedulers` are those of the plan."""
+        self.by_allocation: dict[AllocationKey, AllocationWriter] = {}
+        self.first_seen: dict[str, int] = {}
+        """Uid of a claim -> its first resourceVersion."""
+        self._names: dict[str, str] = {}
+        """Uid of a pod -> its `spec.schedulerName`."""
+        self._allocated: set[str] = set()
+        """Uids of the claims that are allocated now."""
         self._planned = schedulers
-        self._writers = writers or AllocationWriters()
-        self._by_process = {item.process: item for item in self._planned}
+        self._by_process = {item.process: item for item in schedulers}
 
     @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "SchedulersOfHolds":
-        return cls(planned(evidence.plan), evidence[AllocationWriters])
+    def from_evidence(cls, evidence: protocol.Evidence) -> "AllocationWriters":
+        return cls(planned(evidence.plan))
 
-    def of(self, allocation: AllocationKey) -> SchedulerIdentity | None:
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        if not seen.is_gone:
+            self._names[seen.object.metadata.uid] = seen.object.spec.scheduler_name
+
+    def see_claim(self, seen: observations.SeenClaim) -> None:
+        if seen.is_gone:
+            return
+        uid, status = seen.object.metadata.uid, seen.object.status
+        self.first_seen.setdefault(uid, seen.version)
+        if status.allocation is None:
+            self._allocated.discard(uid)
+        elif uid not in self._allocated:
+            self._allocated.add(uid)
+            pods = [item.uid for item in status.reserved_for or ()]
+            writer = AllocationWriter(seen.object.manager, pods)
+            self.by_allocation[uid, seen.version] = writer
+
+    def scheduler_of(self, allocation: AllocationKey) -> SchedulerIdentity | None:
         """Return the scheduler that made an allocation; None if the evidence does not show it."""
-        writer = self._writers.by_allocation.get(allocation)
+        writer = self.by_allocation.get(allocation)
         if writer is None:
             return None
-        return self._by_manager(writer.manager) or self._by_pods(writer.pods)
-
-    def first_seen(self, hold: hold_history.Hold) -> int:
-        return self._writers.first_seen.get(hold.uid, hold.from_rv)
-
-    def _by_manager(self, manager: str) -> SchedulerIdentity | None:
-        process = naming.process_of(manager)
+        process = naming.process_of(writer.manager)
         first = self._by_process.get(naming.first_incarnation(process))
-        return SchedulerIdentity(process, first.name) if first else None
+        return SchedulerIdentity(process, first.name) if first else self._by_pods(writer.pods)
 
     def _by_pods(self, pods: Sequence[str]) -> SchedulerIdentity | None:
         """Return the scheduler that the pods name, if no other one has this name."""
-        named = {self._writers.scheduler_names.get(uid, "") for uid in pods}
+        named = {self._names.get(uid, "") for uid in pods}
         found = [item for item in self._planned if item.name in named]
         return found[0] if len(found) == 1 else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Attributor:
-    """Attributes the double allocations of one run to its schedulers."""
+def review(
+    evidence: protocol.Evidence, _check: protocol.Check, answer: verdicts.CheckResult
+) -> verdicts.CheckResult:
+    """Return an answer whose double allocations name their schedulers, if there are several."""
+    if not are_several(evidence.plan):
+        return answer
+    writers = evidence[AllocationWriters]
+    are_elected = bool(plan_facts.part(evidence.plan, "subject").get("leader_election"))
+    violations = [
+        _attributed(item, writers, are_elected=are_elected)
+        if isinstance(item, verdicts.DoubleAllocation)
+        else item
+        for item in answer.violations
+    ]
+    return msgspec.structs.replace(answer, violations=violations)
 
-    schedulers: SchedulersOfHolds | None
-    """None: there is only one."""
-    are_elected: bool = False
-    """Only one of the schedulers may schedule at a time, the leader."""
 
-    @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "Attributor":
-        plan = evidence.plan
-        if not are_several(plan):
-            return cls(None)
-        is_elected = bool(plan_facts.part(plan, "subject").get("leader_election"))
-        return cls(evidence[SchedulersOfHolds], is_elected)
-
-    def review(self, _check: protocol.Check, answer: verdicts.CheckResult) -> verdicts.CheckResult:
-        if self.schedulers is None:
-            return answer
-        violations = [
-            self._attributed(item, self.schedulers)
-            if isinstance(item, verdicts.DoubleAllocation)
-            else item
-            for item in answer.violations
-        ]
-        return msgspec.structs.replace(answer, violations=violations)
-
-    def _attributed(
-        self, violation: verdicts.DoubleAllocation, schedulers: SchedulersOfHolds
-    ) -> verdicts.DoubleAllocation:
-        holders = [
-            msgspec.structs.replace(holder, scheduler=str(found) if found else "")
-            for holder in violation.holders
-            for found in [schedulers.of((holder.uid, holder.held_from_rv))]
-        ]
-        text = sentence(holders, are_elected=self.are_elected)
-        return msgspec.structs.replace(violation, holders=holders, schedulers=text)
+def _attributed(
+    violation: verdicts.DoubleAllocation, writers: AllocationWriters, *, are_elected: bool
+) -> verdicts.DoubleAllocation:
+    holders = [
+        msgspec.structs.replace(holder, scheduler=str(found) if found else "")
+        for holder in violation.holders
+        for found in [writers.scheduler_of((holder.uid, holder.held_from_rv))]
+    ]
+    text = sentence(holders, are_elected=are_elected)
+    return msgspec.structs.replace(violation, holders=holders, schedulers=text)
 
 
 def sentence(holders: list[verdicts.Holder], *, are_elected: bool) -> str:
@@ -188,15 +159,11 @@ def sentence(holders: list[verdicts.Holder], *, are_elected: bool) -> str:
 
 
 # -------------------------------------------------------------- each scheduler by itself
-Identity: TypeAlias = SchedulerIdentity | None
-"""None: it is not known which scheduler it was."""
-
-
 def judge(evidence: protocol.Evidence) -> verdicts.CheckResult:
     from harness.checks.holds import double_allocations  # imports pandas
 
     folded = evidence[hold_history.HoldHistory]
-    schedulers = evidence[SchedulersOfHolds]
+    schedulers = evidence[AllocationWriters]
     examined = folded.holds.frame(end_rv=folded.last_rv + 1)
     examined = examined[examined.exclusive].assign(share=False)
     pairs_of = double_allocations.counts_by_second(examined)
@@ -236,37 +203,37 @@ SCHEDULER_EXCLUSIVITY = protocol.Check(
     guarantee="X",
     promise="no scheduler gives a device to two claims by itself",
     applies=are_several,
-    needs=(hold_history.HoldHistory, SchedulersOfHolds),
+    needs=(hold_history.HoldHistory, AllocationWriters),
     judge=judge,
     by_holds=True,
 )
 
 
 def _since_free(
-    holds: Mapping[int, hold_history.Hold], schedulers: SchedulersOfHolds
-) -> dict[int, frozenset[Identity]]:
+    holds: Mapping[int, hold_history.Hold], schedulers: AllocationWriters
+) -> dict[int, frozenset[SchedulerIdentity | None]]:
     """Return, for each hold, the schedulers that have had its device since it was last free."""
-    found: dict[int, frozenset[Identity]] = {}
+    found: dict[int, frozenset[SchedulerIdentity | None]] = {}
     by_device = collections.defaultdict[str, list[int]](list)
     for row, hold in holds.items():
         by_device[hold.device].append(row)
     for rows in by_device.values():
         until: float = 0
-        had: frozenset[Identity] = frozenset()
+        had: frozenset[SchedulerIdentity | None] = frozenset()
         for row in sorted(rows, key=lambda row: holds[row].from_rv):
             hold = holds[row]
-            if schedulers.first_seen(hold) >= until:
+            if schedulers.first_seen.get(hold.uid, hold.from_rv) >= until:
                 had = frozenset()
-            had |= {schedulers.of((hold.uid, hold.from_rv))}
+            had |= {schedulers.scheduler_of((hold.uid, hold.from_rv))}
             until = max(until, math.inf if hold.until_rv is None else hold.until_rv)
             found[row] = had
     return found
 
 
 def _finding(
-    first: hold_history.Hold, second: hold_history.Hold, schedulers: SchedulersOfHolds
+    first: hold_history.Hold, second: hold_history.Hold, schedulers: AllocationWriters
 ) -> findings.Finding:
-    scheduler = schedulers.of((first.uid, first.from_rv))
+    scheduler = schedulers.scheduler_of((first.uid, first.from_rv))
     return findings.Finding(
         summary=f"{first.device}: {scheduler} gave it to {first.name} and {second.name} "
         f"from version {second.from_rv}",

@@ -6,6 +6,8 @@ figure says something only about a whole run, so that without a certificate all 
 
 from collections.abc import Iterable
 
+import msgspec
+
 from harness.checks import run_figures, verdicts
 from harness.history import plans
 from harness.model import figures
@@ -83,10 +85,7 @@ def judged(threshold: plans.Threshold, measured: float | None, missing: str = ""
         verdict = verdicts.Verdict.VALID if is_kept else verdicts.Verdict.INVALID
         reason = f"{figure.text(measured)}, wanted {wanted(threshold)}"
     return Result(
-        metric=threshold.metric,
-        max=threshold.max,
-        min=threshold.min,
-        per=threshold.per,
+        **msgspec.structs.asdict(threshold),
         unit=figure.unit if figure else "",
         measured=measured,
         verdict=verdict,

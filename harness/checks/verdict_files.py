@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import pathlib
-from collections.abc import Set
 from importlib import metadata
 from typing import Any
 
@@ -46,16 +45,10 @@ def _digest(harness: pathlib.Path) -> str:
     return f"sha256:{whole.hexdigest()}"
 
 
-OLDEST_SCHEMA = 5
-"""Oldest schema that is the same but for keys which were added later."""
-_OF_THE_JUDGES = frozenset({"schema", "judges"})
-"""Keys that say who judged, not what was found."""
 CHECK_FAILED = "the check failed: "
 """The reason of a check that raised an exception begins with this."""
 _AT_REST = frozenset(check.name for check in check_registry.CHECKS if check.at_rest)
 """Checks of runs that came to rest."""
-_NEWER_OF_ITEMS = frozenset({"needed"})
-"""Keys of the certificate's items that verdicts of older schemas lack."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,15 +126,14 @@ def read(directory: directories.RunDirectory) -> dict[str, Any]:
         document: dict[str, Any] = msgspec.json.decode(content)
     except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _reject(directory, f"expected the verdict of a run ({error})") from error
-    if not OLDEST_SCHEMA <= schema <= verdicts.SCHEMA_VERSION:
-        expected = f"{OLDEST_SCHEMA} to {verdicts.SCHEMA_VERSION}"
-        raise _reject(directory, f"expected schema {expected}, got {schema}")
+    if schema != verdicts.SCHEMA_VERSION:
+        raise _reject(directory, f"expected schema {verdicts.SCHEMA_VERSION}, got {schema}")
     return document
 
 
 class _Head(msgspec.Struct):
     schema: int
-    evidence: dict[str, str] = {}
+    evidence: dict[str, str]
 
 
 def require_own(directory: directories.RunDirectory, judgement: Judgement) -> None:
@@ -156,7 +148,7 @@ def require_own(directory: directories.RunDirectory, judgement: Judgement) -> No
         raise _reject(
             directory, f"expected the verdict on run {judgement.run_id}, got that on {run_id!r:.60}"
         )
-    evidence = document.get("evidence", {})
+    evidence = document["evidence"]
     changed = sorted(
         name
         for name in evidence.keys() | judgement.evidence.keys()
@@ -164,27 +156,12 @@ def require_own(directory: directories.RunDirectory, judgement: Judgement) -> No
     )
     if changed:
         raise _reject(directory, f"the evidence has changed since ({', '.join(changed)} differ)")
-    if not _is_same(document, msgspec.to_builtins(judgement, str_keys=True)):
+    judged = msgspec.to_builtins(judgement, str_keys=True)
+    if document | {"judges": judged["judges"]} != judged:  # other judges may say the same
         raise _reject(
             directory,
             "it was edited, or written by another version of Flake Hunt, or the run was changed",
         )
-
-
-def _is_same(document: dict[str, Any], judged: dict[str, Any]) -> bool:
-    """Return whether two documents say the same; one of an older schema may lack newer keys."""
-    left_out = set(_OF_THE_JUDGES)
-    if document["schema"] != judged["schema"]:
-        left_out |= judged.keys() - document.keys()
-        items = [_without(_NEWER_OF_ITEMS, item) for item in judged["certificate"]]
-        newer = judged["figures"].keys() - document["figures"].keys()
-        measured = _without(newer, judged["figures"])
-        judged = {**judged, "certificate": items, "figures": measured}
-    return _without(left_out, document) == _without(left_out, judged)
-
-
-def _without(keys: Set[str], document: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in document.items() if key not in keys}
 
 
 def _reject(directory: directories.RunDirectory, why: str) -> errors.VerdictError:

@@ -184,11 +184,7 @@ class Seen:
 
     @property
     def made(self) -> allocation_judging.Allocations:
-        return allocation_judging.Allocations(self.history)
-
-    @property
-    def questions(self) -> allocation_judging.Questions:
-        return allocation_judging.Questions(self.made, self.catalogue)
+        return allocation_judging.Allocations(self.history, self.catalogue)
 
     def evidence(
         self,
@@ -196,7 +192,7 @@ class Seen:
         views: Mapping[str, device_timelines.View] | None = None,
     ) -> protocol.Evidence:
         values = {
-            allocation_judging.Questions: self.questions,
+            allocation_judging.Allocations: self.made,
             device_timelines.PoolTimelines: self.timelines,
             device_catalogue.DeviceCatalogue: self.catalogue,
             claim_versions.ClaimVersions: self.claims,

@@ -20,8 +20,6 @@ import collections
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.devices import device_catalogue
 from harness.checks.observed import claim_versions, observations, pod_lives
@@ -29,8 +27,9 @@ from harness.history import plans
 from harness.model.fault_effects import Effect
 
 _RESTS_ON = (observations.PODS, observations.CLAIMS, observations.NODES)
-_User = tuple[str, bytes]
-"""A pod's uid, or `group …`, that may use a claim, and the node selector of its allocation."""
+_User = tuple[str, int]
+"""A pod's uid, or `group …`, that may use a claim, and the identity of the claim's allocation. The
+versions that hold the allocations are kept, so that no identity is given away again."""
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -123,29 +122,10 @@ class _Judge:
             tuple[str, str, str], list[claim_versions.Span[_User]]
         ](list)
         """Keyed by namespace and name of the claim and its user."""
-        self._encoded: dict[int, bytes] = {}
-        """Identity of an allocation -> its selector as JSON."""
-        for span in claims.spans(self._users, across_gaps=True):
+        for span in claims.spans(_users, across_gaps=True):
             self._reserved[span.claim.namespace, span.claim.name, span.key[0]].append(span)
-        self._suitable: dict[tuple[bytes, str, int], bool] = {}
-        """Selector, node, epoch of the catalogue -> whether the selector admits the node."""
-
-    def _users(self, version: claim_versions.Version) -> dict[_User, Any]:
-        """Return what may use a claim, with the node selector; nothing unless it is allocated."""
-        if version.allocation is None:
-            return {}
-        selector = version.allocation.node_selector
-        known = id(version.allocation)
-        if known not in self._encoded:
-            self._encoded[known] = b"" if selector is None else msgspec.json.encode(selector)
-        content = self._encoded[known]
-        return {
-            (item.uid if item.resource == observations.PODS else f"group {item.name}", content): (
-                selector
-            )
-            for item in version.consumers
-            if item.resource in (observations.PODS, observations.POD_GROUPS)
-        }
+        self._suitable: dict[tuple[int, str, int], bool] = {}
+        """Allocation, node, epoch of the catalogue -> whether the allocation admits the node."""
 
     def problems(self, binding: Binding) -> list[str]:
         clauses = [self._problem(binding, entry, name) for entry, name in binding.claims.items()]
@@ -186,22 +166,31 @@ class _Judge:
             return True  # doubt is no violation
 
 
+def _users(version: claim_versions.Version) -> dict[_User, Any]:
+    """Return what may use a claim, with the node selector; nothing unless it is allocated."""
+    if version.allocation is None:
+        return {}
+    selector, identity = version.allocation.node_selector, id(version.allocation)
+    return {
+        (item.uid if item.resource == observations.PODS else f"group {item.name}", identity): (
+            selector
+        )
+        for item in version.consumers
+        if item.resource in (observations.PODS, observations.POD_GROUPS)
+    }
+
+
 def _finding(binding: Binding, problems: Sequence[str]) -> findings.Finding:
     pod = binding.pod
+    claims = [
+        verdicts.InvolvedObject(kind="ResourceClaim", namespace=pod.namespace, name=claim, uid="")
+        for claim in filter(None, binding.claims.values())
+    ]
     return findings.Finding(
         summary=f"pod {pod.name}: {problems[0]}",
         text=f"Pod {pod} was bound to node {pod.node} at resourceVersion {binding.rv}: "
         + "; ".join(problems),
         versions=(binding.rv,),
-        objects=[
-            pod.involved,
-            *(
-                verdicts.InvolvedObject(
-                    kind="ResourceClaim", namespace=pod.namespace, name=claim, uid=""
-                )
-                for claim in binding.claims.values()
-                if claim
-            ),
-        ],
+        objects=[pod.involved, *claims],
         weight=len(problems),
     )

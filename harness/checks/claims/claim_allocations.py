@@ -129,13 +129,13 @@ def _bare(claims: claim_versions.ClaimVersions) -> Iterator[findings.Finding]:
     for versions in found.values():
         first, last = versions[0], versions[-1]
         end = ", and was deleted with its allocation" if last.is_gone else ""
-        yield findings.Finding(
-            summary=f"claim {first.claim.name} was allocated without its finalizer",
-            text=f"Claim {first.claim} was allocated without the finalizer {FINALIZER} in "
+        yield findings.about(
+            first.claim,
+            "was allocated without its finalizer",
+            f"was allocated without the finalizer {FINALIZER} in "
             f"{verdicts.counted(len(versions), 'version')}, from resourceVersion {first.rv} to "
             f"{last.rv}{end}",
             versions=(first.rv, last.rv),
-            objects=(first.claim.involved,),
             weight=len(versions),
         )
 

@@ -19,6 +19,7 @@ The field managers of what was written name its writer.
 
 import collections
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 
 from harness.checks import fault_records, findings, plan_facts, protocol, verdicts
@@ -110,30 +111,33 @@ class _Search:
         yield from self._generated_after_the_end()
         yield from self._reserved_after_the_end()
 
+    def _ended_rv(self, uid: str) -> float:
+        """Return the version in which a pod had ended; infinite: in none that was observed."""
+        pod = self.pods.get(uid)
+        return math.inf if pod is None or pod.ended_rv is None else pod.ended_rv
+
     def _generated_after_the_end(self) -> Iterator[findings.Finding]:
         for (uid, entry), claims in self.generated.items():
-            pod = self.pods.get(uid)
-            late = [item for item in claims if _is_after_the_end(item.from_rv, pod)]
-            if pod is not None and len(late) > 1:
+            late = [item for item in claims if item.from_rv > self._ended_rv(uid)]
+            if len(late) > 1:
                 yield _finding(
-                    pod,
+                    self.pods[uid],
                     f"got claims for {entry} after its end{_made_by(late[0])}",
-                    f"had ended at resourceVersion {pod.ended_rv}, and got {len(late)} claims for "
-                    f"entry {entry} afterwards",
+                    f"had ended at resourceVersion {self._ended_rv(uid)}, and got {len(late)} "
+                    f"claims for entry {entry} afterwards",
                     [item.from_rv for item in late],
                     late,
                 )
 
     def _reserved_after_the_end(self) -> Iterator[findings.Finding]:
         for (_, uid), versions in self._reserved.items():
-            pod = self.pods.get(uid)
-            late = [rv for rv in versions if _is_after_the_end(rv, pod)]
-            if pod is not None and len(late) > 1:
+            late = [rv for rv in versions if rv > self._ended_rv(uid)]
+            if len(late) > 1:
                 yield _finding(
-                    pod,
+                    self.pods[uid],
                     "got reservations after its end",
-                    f"had ended at resourceVersion {pod.ended_rv}, and a claim was reserved for it "
-                    f"{len(late)} times afterwards",
+                    f"had ended at resourceVersion {self._ended_rv(uid)}, and a claim was reserved "
+                    f"for it {len(late)} times afterwards",
                     late,
                 )
 
@@ -143,38 +147,29 @@ class _Search:
         for (uid, _), claims in self.generated.items():
             made[uid] += claims
         for uid, claims in made.items():
-            pod = self.pods.get(uid)
-            known = None if pod is None else self._known_rv(pod, claims)
-            late = [item for item in claims if known is not None and item.from_rv > known]
-            if pod is not None and late:
-                first = late[0]
+            known = self._known_rv(uid, claims)
+            late = [item for item in claims if item.from_rv > known]
+            if late:
+                by, first = _made_by(late[0]), late[0]
                 yield _finding(
-                    pod,
-                    f"got a claim after its end{_made_by(first)}",
-                    f"had ended at resourceVersion {pod.ended_rv}, its reservation was taken back "
-                    f"at {known}, and it got claim {first.claim.name}{_made_by(first)} at "
-                    f"{first.from_rv}",
+                    self.pods[uid],
+                    f"got a claim after its end{by}",
+                    f"had ended at resourceVersion {self._ended_rv(uid)}, its reservation was taken "
+                    f"back at {known}, and it got claim {first.claim.name}{by} at {first.from_rv}",
                     [item.from_rv for item in late],
                     late,
                 )
 
-    def _known_rv(
-        self, pod: pod_lives.PodLife, claims: Sequence[claim_versions.Generated]
-    ) -> int | None:
-        """Return the version in which a reservation of an ended pod was taken back; None: none was.
+    def _known_rv(self, uid: str, claims: Sequence[claim_versions.Generated]) -> float:
+        """Return when a reservation of an ended pod was taken back; infinite: never.
 
-        Also None if the pod got a claim between its binding and this version.
+        Also infinite if the pod got a claim between its binding and this version.
         """
-        ends = [rv for rv in self._released[pod.uid] if _is_after_the_end(rv, pod)]
-        released = min(ends, default=None)
-        bound = pod.bound_rv
-        if released is None or bound is None:
-            return None
-        return None if any(bound < item.from_rv < released for item in claims) else released
-
-
-def _is_after_the_end(rv: int, pod: pod_lives.PodLife | None) -> bool:
-    return pod is not None and pod.ended_rv is not None and rv > pod.ended_rv
+        ends = [rv for rv in self._released[uid] if rv > self._ended_rv(uid)]
+        bound = self.pods[uid].bound_rv if ends else None
+        if bound is None or any(bound < item.from_rv < min(ends) for item in claims):
+            return math.inf
+        return min(ends)
 
 
 def _dropped(pod: pod_lives.PodLife) -> Iterator[findings.Finding]:
@@ -231,9 +226,5 @@ def _finding(
     versions: Sequence[int],
     claims: Sequence[claim_versions.Generated] = (),
 ) -> findings.Finding:
-    return findings.Finding(
-        summary=f"pod {pod.name} {summary}",
-        text=f"Pod {pod} {told}",
-        versions=(versions[0], versions[-1]),
-        objects=(pod.involved, *(item.claim.involved for item in claims[:2])),
-    )
+    beside = [item.claim.involved for item in claims[:2]]
+    return findings.about(pod, summary, told, versions=(versions[0], versions[-1]), beside=beside)

@@ -22,7 +22,7 @@ script is played to see them.
 """
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -163,7 +163,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
     claims, pods = evidence[claim_versions.ClaimVersions], evidence[pod_lives.PodLives]
     generated = claims.generated()
     found = [
-        *_second(generated, pods, _Excuses(evidence)),
+        *_second(generated, pods, _excused(evidence)),
         *_unnamed(pods),
         *_mixed(generated, pods),
         *(_strange(generated, pods, claims.last_rv) if claims.is_complete else ()),
@@ -189,26 +189,26 @@ CHECK = protocol.Check(
 )
 
 
-class _Excuses:
-    """The claims that a controller cannot know, because of faults that come by chance."""
-
-    def __init__(self, evidence: protocol.Evidence) -> None:
-        hits = evidence[fault_records.FaultRecords].applications
-        self._unknown = {item.uid for item in hits if plan_facts.effect(item) in _UNANSWERED}
-        self._is_chance = not plan_facts.is_scripted(evidence.plan)
-        self._all = "" in self._unknown or plan_facts.plans_effect(evidence.plan, *_FORGETTING)
-
-    def hides(self, uid: str) -> bool:
-        return self._is_chance and (self._all or uid in self._unknown)
+def _excused(evidence: protocol.Evidence) -> Callable[[str], bool]:
+    """Return whether a controller cannot know a claim, by its uid, because of a chance fault."""
+    if plan_facts.is_scripted(evidence.plan):
+        return lambda _: False
+    hits = evidence[fault_records.FaultRecords].applications
+    unknown = {item.uid for item in hits if plan_facts.effect(item) in _UNANSWERED}
+    are_all = "" in unknown or plan_facts.plans_effect(evidence.plan, *_FORGETTING)
+    return lambda uid: are_all or uid in unknown
 
 
 def _second(
-    generated: _Claims, pods: pod_lives.PodLives, excuses: _Excuses
+    generated: _Claims, pods: pod_lives.PodLives, is_excused: Callable[[str], bool]
 ) -> Iterator[findings.Finding]:
     for (uid, entry), claims in generated.items():
         for index, claim in enumerate(claims):
-            beside = [item for item in claims[:index] if _is_live(item, claim.from_rv)]
-            known = [item for item in beside if not excuses.hides(item.claim.uid)]
+            known = [
+                item
+                for item in claims[:index]
+                if _is_live(item, claim.from_rv) and not is_excused(item.claim.uid)
+            ]
             if known and claim.is_new:
                 pod, first = pods.pods.get(uid), known[0]
                 yield findings.Finding(
@@ -234,12 +234,12 @@ def _unnamed(pods: pod_lives.PodLives) -> Iterator[findings.Finding]:
         missing = [entry for entry in pod.templates if entry not in pod.recorded]
         if missing:
             entries = ", ".join(missing)
-            yield findings.Finding(
-                summary=f"pod {pod.name} was bound without a claim for {entries}",
-                text=f"Pod {pod} was bound at resourceVersion {pod.bound_rv}, but its status "
-                f"named no claim for {entries}",
+            yield findings.about(
+                pod,
+                f"was bound without a claim for {entries}",
+                f"was bound at resourceVersion {pod.bound_rv}, but its status named no claim for "
+                f"{entries}",
                 versions=(pod.bound_rv,),
-                objects=(pod.involved,),
                 weight=len(missing),
             )
 

@@ -22,7 +22,7 @@ now and then, nor of claims that a fault moves from one device to another.
 """
 
 import collections
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.checks import fault_records, findings, plan_facts, protocol, verdicts
 from harness.checks.observed import claim_versions, observations, observed_claims, pod_lives
@@ -89,13 +89,13 @@ def _excesses(reserved: Sequence[claim_versions.Version]) -> Iterator[findings.F
     for versions in excesses.values():
         first, last = versions[0], versions[-1]
         count = max(len(item.consumers) for item in versions)
-        yield findings.Finding(
-            summary=f"claim {first.claim.name} was reserved for {count} pods at once",
-            text=f"Claim {first.claim} was reserved for up to {count} pods at once, "
-            f"{RESERVATIONS_MAX} are allowed, in {verdicts.counted(len(versions), 'version')} from "
-            f"resourceVersion {first.rv} to {last.rv}",
+        yield findings.about(
+            first.claim,
+            f"was reserved for {count} pods at once",
+            f"was reserved for up to {count} pods at once, {RESERVATIONS_MAX} are allowed, in "
+            f"{verdicts.counted(len(versions), 'version')} from resourceVersion {first.rv} to "
+            f"{last.rv}",
             versions=(first.rv, last.rv),
-            objects=(first.claim.involved,),
             weight=count,
         )
 
@@ -104,11 +104,11 @@ def _unallocated(reserved: Sequence[claim_versions.Version]) -> Iterator[finding
     for now in reserved:
         if now.allocation is None:
             count = verdicts.counted(len(now.consumers), "reservation")
-            yield findings.Finding(
-                summary=f"claim {now.claim.name} was reserved without an allocation",
-                text=f"Claim {now.claim} had {count} at resourceVersion {now.rv}, but no allocation",
+            yield findings.about(
+                now.claim,
+                "was reserved without an allocation",
+                f"had {count} at resourceVersion {now.rv}, but no allocation",
                 versions=(now.rv,),
-                objects=(now.claim.involved,),
                 weight=len(now.consumers),
             )
 
@@ -120,12 +120,13 @@ def _wrong(item: Reservation, pods: pod_lives.PodLives) -> Iterator[findings.Fin
     else:
         kind, why = "pod", _refusal(item, pods)
     if why:
-        yield findings.Finding(
-            summary=f"claim {item.claim.name} was reserved for a {kind} that {why}",
-            text=f"Claim {item.claim} was reserved at resourceVersion {item.begin.rv} for {kind} "
-            f"{consumer.name} (uid {consumer.uid}), that {why}",
+        yield findings.about(
+            item.claim,
+            f"was reserved for a {kind} that {why}",
+            f"was reserved at resourceVersion {item.begin.rv} for {kind} {consumer.name} (uid "
+            f"{consumer.uid}), that {why}",
             versions=(item.begin.rv,),
-            objects=[item.claim.involved, *([pod.involved] if pod else ())],
+            beside=[pod.involved] if pod else (),
         )
 
 
@@ -201,9 +202,9 @@ def _judge_use(evidence: protocol.Evidence) -> verdicts.Answer:
         and is_complete
         and any(pod.bound_rv is not None for pod in users.of(item))
     ]
-    hazards = _Hazards(hits)
+    hit = _hit(hits)
     found = [
-        _finding(item, end, pod, hazards.named(item.claim, pod))
+        _finding(item, end, pod, _hazard(hit, item.claim, pod))
         for item, end in ended
         for pod in users.of(item)
         if pod.runs_at(end.rv)
@@ -253,21 +254,25 @@ class _Users:
                 yield pod
 
 
-class _Hazards:
-    def __init__(self, applications: Iterable[records.FaultApplied]) -> None:
-        self._effects = collections.defaultdict[tuple[str, str, str], set[Effect]](set)
-        for item in applications:
-            if item.client.startswith(plan_facts.SCHEDULER) and item.name and not item.event_type:
-                key = item.resource, item.namespace, item.name
-                self._effects[key].add(plan_facts.effect(item))
+def _hit(applications: Iterable[records.FaultApplied]) -> dict[tuple[str, str, str], set[Effect]]:
+    """Return the effects on a scheduler's writes, by resource, namespace and name."""
+    found = collections.defaultdict[tuple[str, str, str], set[Effect]](set)
+    for item in applications:
+        if item.client.startswith(plan_facts.SCHEDULER) and item.name and not item.event_type:
+            found[item.resource, item.namespace, item.name].add(plan_facts.effect(item))
+    return found
 
-    def named(self, claim: claim_versions.ClaimName, pod: pod_lives.PodLife) -> str:
-        about: dict[str, verdicts.Named] = {"pods": pod, "resourceclaims": claim}
-        for plural, effect, hazard in _HAZARDS:
-            key = plural, about[plural].namespace, about[plural].name
-            if effect in self._effects.get(key, ()):
-                return hazard
-        return ""
+
+def _hazard(
+    hit: Mapping[tuple[str, str, str], set[Effect]],
+    claim: claim_versions.ClaimName,
+    pod: pod_lives.PodLife,
+) -> str:
+    about: dict[str, verdicts.Named] = {"pods": pod, "resourceclaims": claim}
+    for plural, effect, hazard in _HAZARDS:
+        if effect in hit.get((plural, about[plural].namespace, about[plural].name), ()):
+            return hazard
+    return ""
 
 
 def _finding(
@@ -276,14 +281,13 @@ def _finding(
     what = _end(end)
     group = f"PodGroup {item.value.name} of " if is_group(item.value) else ""
     ends = [rv for rv in (pod.ended_rv, pod.gone_rv) if rv is not None]
-    return findings.Finding(
-        summary=f"claim {item.claim.name} {what} while pod {pod.name} used it"
-        + f" ({hazard})" * bool(hazard),
-        text=f"Claim {item.claim} was reserved for {group}pod {pod} from resourceVersion "
-        f"{item.begin.rv}; at {end.rv} it {what}, although the pod was bound at "
-        f"{pod.bound_rv} and {_fate(pod)}",
+    return findings.about(
+        item.claim,
+        f"{what} while pod {pod.name} used it" + f" ({hazard})" * bool(hazard),
+        f"was reserved for {group}pod {pod} from resourceVersion {item.begin.rv}; at {end.rv} it "
+        f"{what}, although the pod was bound at {pod.bound_rv} and {_fate(pod)}",
         versions=(item.begin.rv, end.rv),
-        objects=(item.claim.involved, pod.involved),
+        beside=[pod.involved],
         weight=min(ends, default=pod.last_rv + 1) - end.rv,
     )
 

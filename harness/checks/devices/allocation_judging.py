@@ -6,13 +6,12 @@ most claims come from templates, so that a million of them need only as many ans
 different grants.
 """
 
-import array
 import dataclasses
 import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,50 +23,6 @@ from harness.checks.observed import observations, observed_claims
 from harness.history import plans
 
 Grant: TypeAlias = claim_events.Grant
-
-
-class Allocations:
-    """All allocations, in the order in which they were observed.
-
-    An allocation that changes in place counts as another one.
-    """
-
-    NEEDS: ClassVar[tuple[type, ...]] = (hold_history.HoldHistory,)
-
-    def __init__(self, history: hold_history.HoldHistory) -> None:
-        events, lives = history.events, list(history.claims.values())
-        columns = events.columns()
-        observed = np.flatnonzero(columns.content != claim_events.VANISHED)
-        claim, content = columns.claim[observed], columns.content[observed]
-        is_new = content != 0
-        is_new[1:] &= (content[1:] != content[:-1]) | (claim[1:] != claim[:-1])
-        rows = observed[is_new]
-        rows = rows[np.argsort(columns.event[rows])]
-        versions, times_ns = events.begins(columns.event[rows])
-        self.grants = events.grants
-        self.claims = [lives[number] for number in columns.claim[rows].tolist()]
-        """One value for each allocation, as in all columns that follow."""
-        self.grant_numbers = _packed(columns.grant[rows])
-        """Indexes of `grants`."""
-        self.versions = _packed(versions)
-        """The resourceVersion that allocated."""
-        self.times_ns = _packed(times_ns)
-        """Monotonic times of the recorder."""
-
-    @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "Allocations":
-        return cls(evidence[hold_history.HoldHistory])
-
-    def __len__(self) -> int:
-        return len(self.claims)
-
-    def grant(self, row: int) -> Grant:
-        return self.grants[self.grant_numbers[row]]
-
-
-def _packed(numbers: npt.NDArray[Any]) -> "array.array[int]":
-    """Return the numbers as a column whose elements are no numbers of numpy."""
-    return array.array("q", numbers.astype(np.int64).tobytes())
 
 
 Version = TypeVar("Version")
@@ -149,26 +104,39 @@ def chosen(grant: Grant) -> dict[str, observed_claims.ExactRequest]:
     return {result.request: options[result.request] for result in grant.results}
 
 
-@dataclasses.dataclass(frozen=True)
-class Questions:
-    """The allocations of a run, with what was known when each was made."""
+class Allocations:
+    """All allocations in the order in which they were observed, with what was known by then.
 
-    NEEDS: ClassVar[tuple[type, ...]] = (Allocations, device_catalogue.DeviceCatalogue)
+    An allocation that changes in place counts as another one.
+    """
 
-    made: Allocations
-    catalogue: device_catalogue.DeviceCatalogue
+    NEEDS: ClassVar[tuple[type, ...]] = (hold_history.HoldHistory, device_catalogue.DeviceCatalogue)
+
+    def __init__(
+        self, history: hold_history.HoldHistory, catalogue: device_catalogue.DeviceCatalogue
+    ) -> None:
+        events, lives = history.events, list(history.claims.values())
+        columns = events.columns()
+        observed = np.flatnonzero(columns.content != claim_events.VANISHED)
+        claim, content = columns.claim[observed], columns.content[observed]
+        is_new = content != 0
+        is_new[1:] &= (content[1:] != content[:-1]) | (claim[1:] != claim[:-1])
+        rows = observed[is_new]
+        rows = rows[np.argsort(columns.event[rows])]
+        self.catalogue, self.grants = catalogue, events.grants
+        self.claims = [lives[number] for number in columns.claim[rows].tolist()]
+        """One value for each allocation, as in all columns that follow."""
+        self.numbers: Rows = columns.grant[rows].astype(np.int64)
+        """Indexes of `grants`."""
+        self.versions, self.times_ns = events.begins(columns.event[rows])
+        """The resourceVersion that allocated, and the monotonic time of the recorder."""
 
     @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "Questions":
-        return cls(evidence[Allocations], evidence[device_catalogue.DeviceCatalogue])
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Allocations":
+        return cls(evidence[hold_history.HoldHistory], evidence[device_catalogue.DeviceCatalogue])
 
-    @functools.cached_property
-    def versions(self) -> Rows:
-        return np.asarray(self.made.versions, dtype=np.int64)
-
-    @functools.cached_property
-    def numbers(self) -> Rows:
-        return np.asarray(self.made.grant_numbers, dtype=np.int64)
+    def grant(self, row: int) -> Grant:
+        return self.grants[int(self.numbers[row])]
 
     @functools.cached_property
     def _different(self) -> tuple[Rows, Rows]:
@@ -181,11 +149,11 @@ class Questions:
     def ask(self, judge: Ask) -> "Answers":
         """Ask about each grant, once for each state of the catalogue in which it was made."""
         first, which = self._different
-        return Answers([self._answer(judge, row) for row in first], which)
+        return Answers([self._answer(judge, row) for row in first.tolist()], which)
 
     def _answer(self, judge: Ask, row: int) -> Answer:
         try:
-            return judge(Case(self.made.grant(row), self.catalogue, self.made.versions[row]))
+            return judge(Case(self.grant(row), self.catalogue, int(self.versions[row])))
         except Unjudged as why:
             return why.with_traceback(None)
 
@@ -243,18 +211,18 @@ def of_each(
     observed = {observations.SLICES, *rests_on}
 
     def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-        questions = evidence[Questions]
-        gaps = sorted(questions.catalogue.gaps.intersection(rests_on))
+        allocations = evidence[Allocations]
+        gaps = sorted(allocations.catalogue.gaps.intersection(rests_on))
         if gaps:
             return not_examined(check, f"versions of {', '.join(gaps)} may be missing")
-        return result(check, questions, questions.ask(ask), good=good, nothing=nothing)
+        return result(check, allocations, allocations.ask(ask), good=good, nothing=nothing)
 
     check = protocol.Check(
         name=name,
         guarantee=guarantee,
         promise=promise,
         applies=lambda plan: observed <= set(plan.resources),
-        needs=(Questions,),
+        needs=(Allocations,),
         judge=judge,
     )
     return check
@@ -262,7 +230,7 @@ def of_each(
 
 def result(
     check: protocol.Check,
-    questions: Questions,
+    allocations: Allocations,
     answers: Answers,
     *,
     good: str,
@@ -274,14 +242,14 @@ def result(
     is nothing to examine.
     """
     wrong, left, vacuous = (
-        rows[np.argsort(questions.versions[rows], kind="stable")]
+        rows[np.argsort(allocations.versions[rows], kind="stable")]
         for rows in (
             answers.rows(lambda answer: isinstance(answer, Wrong)),
             answers.rows(lambda answer: isinstance(answer, Unjudged) and not answer.is_vacuous),
             answers.rows(lambda answer: isinstance(answer, Unjudged) and answer.is_vacuous),
         )
     )
-    examined = len(questions.made) - len(left) - len(vacuous)
+    examined = len(allocations.claims) - len(left) - len(vacuous)
     why = str(answers.of(left[0])) if len(left) else ""
     if not examined:
         return not_examined(check, why or nothing)
@@ -289,7 +257,7 @@ def result(
 
     def finding(index: int) -> findings.Finding:
         row = int(wrong[index])
-        return _finding(questions.made, row, getattr(answers.of(row), "text", ""))
+        return _finding(allocations, row, getattr(answers.of(row), "text", ""))
 
     of = verdicts.counted(examined, "allocation")
     told = f"{of} examined; {good}"
@@ -312,7 +280,7 @@ def not_examined(check: protocol.Check, why: str) -> verdicts.NotExamined:
 
 
 def _finding(made: Allocations, row: int, clause: str) -> findings.Finding:
-    claim, version = made.claims[row], made.versions[row]
+    claim, version = made.claims[row], int(made.versions[row])
     got = ", ".join(dict.fromkeys(item.id for item in made.grant(row).results)) or "no device"
     return findings.Finding(
         summary=f"claim {claim.name}: {clause}",

@@ -255,7 +255,6 @@ _UNREADABLE = (UnknownValueError, VersionError, quantities.QuantityError)
 _LITERAL = re.compile(r"""["']([\w.-]+)["']""")
 _SELECTED = re.compile(r"\bdevice\s*\.\s*(?:attributes|capacity)\s*\.\s*(\w+)")
 _ASKS_FOR_DOMAIN = re.compile(r"\bin\s+device\s*\.\s*(attributes|capacity)\b")
-_NO_KEY = re.compile(r'Key not found in map : "?([^"]*)')
 _MISSING_KEY = "NOT_FOUND"
 """How the binding's message begins if a map has no such key."""
 
@@ -287,17 +286,10 @@ class Selector:
         is_missing = result.type() == cel.Type.ERROR and _MISSING_KEY in str(result.value())
         return False if is_missing else None
 
-    def failure(self, driver: str, device: observed_cluster.Device) -> str:
-        """Return the error with which the expression fails on a device, in Kubernetes' words.
-
-        Empty if it does not fail, or if that cannot be judged.
-        """
+    def fails(self, driver: str, device: observed_cluster.Device) -> bool:
+        """Return whether the expression fails on a device; False if that cannot be judged."""
         result = self._evaluated(driver, device)
-        if result is None or result.type() != cel.Type.ERROR:
-            return ""
-        error = str(result.value())
-        missing = _NO_KEY.search(error)
-        return f"no such key: {missing[1]}" if missing else error.partition(": ")[2] or error
+        return result is not None and result.type() == cel.Type.ERROR
 
     def _evaluated(self, driver: str, device: observed_cluster.Device) -> Any:
         if self._program is None:

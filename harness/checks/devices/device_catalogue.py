@@ -12,8 +12,6 @@ import bisect
 import collections
 import dataclasses
 import functools
-import itertools
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -272,7 +270,3 @@ class DeviceCatalogue(folders.Folder):
     def epoch(self, version: int) -> int:
         """Return how many news there were before a version: equal for equal knowledge."""
         return bisect.bisect_left(self.news, version)
-
-    def newest(self, count: int) -> Iterator[KnownDevice]:
-        for name in itertools.islice(self.devices, count):
-            yield self.devices(name, sys.maxsize)[-1]

@@ -112,8 +112,6 @@ def joined_uses(holds: Sequence[hold_history.Hold], amount: Fraction) -> Iterato
 
 _Amounts: TypeAlias = Sequence[tuple[int, Mapping[Any, Fraction]]]
 """The versions of a slice: resourceVersion, and name -> amount."""
-_Weighed: TypeAlias = tuple[Fraction, findings.Finding]
-"""How bad a finding is, and the finding."""
 _CONSUMING = ("shared", "partitions", "limit")
 """Keys of kinds of pools whose devices have capacities or counters to consume."""
 _ZERO = Fraction(0)
@@ -178,13 +176,12 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
             "examined"
         )
         return none.as_unknown() if is_owed(evidence.plan) else none
-    weighed = [
+    found = [
         *_of_capacities(_by_device(shares), device_of),
         *_of_counters(_by_device(consumers), device_of, catalogue),
         *_below_zero(shares, consumers, device_of),
     ]
-    weighed.sort(key=lambda item: sorted(set(item[1].versions)))
-    found = [finding for _, finding in weighed]
+    found.sort(key=lambda item: sorted(set(item.versions)))
     figures = (
         f"{len(shares)} shares of devices and {len(consumers)} allocations of devices with counters"
     )
@@ -194,7 +191,7 @@ def judge(evidence: protocol.Evidence) -> verdicts.Answer:
         found,
         examined=len(shares) + len(consumers),
         reason=f"{findings.first(found)}; among {figures}" if found else reason,
-        worst=max(range(len(weighed)), key=lambda index: weighed[index][0], default=0),
+        worst=findings.worst(found),
     )
 
 
@@ -230,7 +227,7 @@ def _limit(versions: _Amounts, name: Any) -> Callable[[int], Fraction | None]:
     return lambda rv: max([_ZERO, *found]) if (found := _until(versions, name, rv)) else None
 
 
-def _of_capacities(held: _Held, device_of: _Devices) -> Iterator[_Weighed]:
+def _of_capacities(held: _Held, device_of: _Devices) -> Iterator[findings.Finding]:
     for name, holds in held.items():
         device = device_of(name)
         for capacity in _names(device.capacity):
@@ -244,12 +241,12 @@ def _of_capacities(held: _Held, device_of: _Devices) -> Iterator[_Weighed]:
                 for hold in holds
             ]
             for excess in excesses(uses, _limit(device.capacity, capacity)):
-                yield _weight(excess), _finding(f"{capacity} of device {name}", excess, [device])
+                yield _finding(f"{capacity} of device {name}", excess, [device])
 
 
 def _of_counters(
     held: _Held, device_of: _Devices, catalogue: device_catalogue.DeviceCatalogue
-) -> Iterator[_Weighed]:
+) -> Iterator[findings.Finding]:
     uses = collections.defaultdict[tuple[tuple[str, str], tuple[str, str]], list[Use]](list)
     for name, holds in held.items():
         device, first = device_of(name), min(hold.from_rv for hold in holds)
@@ -260,25 +257,25 @@ def _of_counters(
         what = f"counter {counter[1]} of counter set {counter[0]} in pool {'/'.join(pool)}"
         for excess in excesses(used, _limit(catalogue.counters.get(pool, ()), counter)):
             involved = sorted({hold.device for hold in excess.holds})
-            yield _weight(excess), _finding(what, excess, map(device_of, involved))
+            yield _finding(what, excess, map(device_of, involved))
 
 
 def _below_zero(
     shares: Iterable[hold_history.Hold], consumers: Iterable[hold_history.Hold], device_of: _Devices
-) -> Iterator[_Weighed]:
+) -> Iterator[findings.Finding]:
     for hold in shares:
         device = device_of(hold.device)
         for capacity in _names(device.capacity):
             least = min(device.consumed(hold, capacity), default=_ZERO)
             if least < 0:
-                yield _ZERO, _negative(capacity, least, hold, device)
+                yield _negative(capacity, least, hold, device)
     for hold in consumers:
         device = device_of(hold.device)
         for counter in _names(device.counters):
             most = max(_until(device.counters, counter, hold.from_rv), default=_ZERO)
             if most < 0:
                 what = f"counter {counter[1]} of counter set {counter[0]}"
-                yield _ZERO, _negative(what, most, hold, device)
+                yield _negative(what, most, hold, device)
 
 
 def _negative(
@@ -291,15 +288,11 @@ def _negative(
         "nothing; it is counted as nothing",
         versions=[hold.from_rv],
         objects=[hold.involved, *_slices([device])],
+        weight=_ZERO,
     )
 
 
 # ---------------------------------------------------------------------------- results
-
-
-def _weight(excess: Excess) -> Fraction:
-    """Return how bad an excess is: how many times of what there is was consumed."""
-    return excess.most / excess.limit if excess.limit else excess.most
 
 
 def _finding(what: str, excess: Excess, involved: Iterable[_Device]) -> findings.Finding:
@@ -313,6 +306,7 @@ def _finding(what: str, excess: Excess, involved: Iterable[_Device]) -> findings
         f"{since} {end}, by {'; '.join(map(_told, holds))}",
         versions=[since, *(hold.from_rv for hold in holds), *([] if until is None else [until])],
         objects=[*(claim.involved for claim in claims), *_slices(involved)],
+        weight=excess.most / (excess.limit or 1),
     )
 
 

@@ -278,19 +278,13 @@ class PoolTimelines(folders.Folder):
     """The spans in which devices could be allocated, folded from all versions of all slices."""
 
     def __init__(self) -> None:
-        self.listed_since: dict[str, int] = {}
-        """`driver/pool/device` -> the first version of a slice that lists it."""
-        self.has_gap = False
-        """Versions of slices may be missing."""
         self.tainted_since: dict[str, int] = {}
         """`driver/pool/device` -> the first version of a slice that taints it."""
         self._versions: list[int] = []
         """All versions of all slices, in order."""
         self._changes = collections.defaultdict[str, list[tuple[int, bool]]](list)
         """`driver/pool` -> the versions of its slices; True: of the first list."""
-        self._slices: dict[str, dict[str, observed_cluster.SliceSpec]] = collections.defaultdict(
-            dict
-        )
+        self._slices = collections.defaultdict[str, dict[str, observed_cluster.SliceSpec]](dict)
         """`driver/pool` -> uid of a slice -> its newest version."""
         self._listings = Listings[str]()
         """The devices that can be allocated, by `driver/pool`."""
@@ -303,16 +297,11 @@ class PoolTimelines(folders.Folder):
         if not seen.is_gone:
             slices[uid] = spec
             for device in spec.devices or ():
-                name = f"{pool}/{device.name}"
-                self.listed_since.setdefault(name, seen.version)
                 if device.taints:
-                    self.tainted_since.setdefault(name, seen.version)
+                    self.tainted_since.setdefault(f"{pool}/{device.name}", seen.version)
         self._changes[pool].append((seen.version, seen.type == "LISTED"))
         bisect.insort(self._versions, seen.version)
         self._listings.see(pool, {f"{pool}/{name}" for name in allocatable(slices)}, seen)
-
-    def see_gap(self, gap: records.Gap) -> None:
-        self.has_gap |= gap.resource == observations.SLICES
 
     def spans(self, device: str) -> list[Span]:
         return self._listings.of(device)

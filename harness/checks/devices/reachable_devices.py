@@ -38,15 +38,15 @@ LAG_S = 60.0
 
 
 def _judge_existence(evidence: protocol.Evidence) -> verdicts.Answer:
-    questions = evidence[allocation_judging.Questions]
+    allocations = evidence[allocation_judging.Allocations]
     timelines = evidence[device_timelines.PoolTimelines]
-    if timelines.has_gap:
+    if observations.SLICES in allocations.catalogue.gaps:
         why = f"versions of {observations.SLICES} may be missing"
         return allocation_judging.not_examined(EXISTING_DEVICES, why)
     views, has_faults = evidence[device_timelines.AttemptViews], bool(evidence.plan.faults)
-    judge = _Judge(questions, timelines, views, has_faults)
+    judge = _Judge(allocations, timelines, views, has_faults)
     return allocation_judging.result(
-        EXISTING_DEVICES, questions, judge.answers(), good="all devices were there"
+        EXISTING_DEVICES, allocations, judge.answers(), good="all devices were there"
     )
 
 
@@ -56,7 +56,7 @@ EXISTING_DEVICES = protocol.Check(
     promise="every allocated device is in the newest generation of a complete and valid pool",
     applies=allocation_judging.applies,
     needs=(
-        allocation_judging.Questions,
+        allocation_judging.Allocations,
         device_timelines.PoolTimelines,
         device_timelines.AttemptViews,
     ),
@@ -68,7 +68,7 @@ EXISTING_DEVICES = protocol.Check(
 class _Judge:
     """Judges each allocation with what its scheduler could have seen."""
 
-    questions: allocation_judging.Questions
+    allocations: allocation_judging.Allocations
     timelines: device_timelines.PoolTimelines
     views: device_timelines.AttemptViews
     may_lag_forever: bool
@@ -76,10 +76,10 @@ class _Judge:
     def answers(self) -> allocation_judging.Answers:
         """Return the answers about all allocations; only those in doubt are looked at."""
         sure = np.array(
-            [self._sure_since(grant) for grant in self.questions.made.grants], dtype=np.float64
+            [self._sure_since(grant) for grant in self.allocations.grants], dtype=np.float64
         )
-        numbers = self.questions.numbers
-        rows = np.flatnonzero(self.questions.versions <= sure[numbers])
+        numbers = self.allocations.numbers
+        rows = np.flatnonzero(self.allocations.versions <= sure[numbers])
         all_good = allocation_judging.Answers([None], np.zeros(len(numbers), dtype=np.int64))
         return all_good.replaced(rows, self._answer)
 
@@ -90,11 +90,11 @@ class _Judge:
         return max(sure, default=0.0)
 
     def _answer(self, row: int) -> allocation_judging.Answer:
-        results = self.questions.made.grant(row).results
+        results = self.allocations.grant(row).results
         wrong = [result.id for result in results if not self._could_be_there(result.id, row)]
         if not wrong:
             return None
-        seen = self.views.slices_of(self.questions.made.claims[row].uid)
+        seen = self.views.slices_of(self.allocations.claims[row].uid)
         since = f" from version {seen} of the slices on" if seen else ""
         return allocation_judging.Wrong(
             f"{', '.join(dict.fromkeys(wrong))} could not be allocated in any version that the "
@@ -103,11 +103,11 @@ class _Judge:
         )
 
     def _could_be_there(self, device: str, row: int) -> bool:
-        version = self.questions.made.versions[row]
+        version = self.allocations.versions[row]
         if self.may_lag_forever:
-            return self.timelines.listed_since.get(device, version) < version
-        seen = self.views.slices_of(self.questions.made.claims[row].uid)
-        until_ns = self.questions.made.times_ns[row] - int(LAG_S * 1e9)
+            return bool(self.allocations.catalogue.devices(device, version))
+        seen = self.views.slices_of(self.allocations.claims[row].uid)
+        until_ns = self.allocations.times_ns[row] - int(LAG_S * 1e9)
         return any(
             span.since < version and span.until > seen and span.until_ns >= until_ns
             for span in self.timelines.spans(device)

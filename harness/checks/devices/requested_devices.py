@@ -192,15 +192,15 @@ CLAIM_CONSTRAINTS = allocation_judging.of_each(
 
 # ------------------------------------------------------------------------------- amounts
 def judge(evidence: protocol.Evidence) -> verdicts.Answer:
-    questions = evidence[allocation_judging.Questions]
+    allocations = evidence[allocation_judging.Allocations]
     timelines = evidence[device_timelines.PoolTimelines]
-    answers = questions.ask(lambda case: allocation_judging.wrong(_problems(case.grant)))
+    answers = allocations.ask(lambda case: allocation_judging.wrong(_problems(case.grant)))
     is_stale = plan_facts.plans_effect(evidence.plan, Effect.OLD_STATE)
-    if not (questions.catalogue.gaps or timelines.has_gap or is_stale):
+    if not (allocations.catalogue.gaps or is_stale):
         views = evidence[device_timelines.AttemptViews]
-        answers = _Judge(questions, timelines, views).with_certain(answers)
+        answers = _Judge(allocations, timelines, views).with_certain(answers)
     return allocation_judging.result(
-        REQUESTED_RESULTS, questions, answers, good="all requests got what they ask for"
+        REQUESTED_RESULTS, allocations, answers, good="all requests got what they ask for"
     )
 
 
@@ -210,7 +210,7 @@ REQUESTED_RESULTS = protocol.Check(
     promise="a claim gets as many devices as each of its requests, or one alternative of it, asks for",
     applies=allocation_judging.applies,
     needs=(
-        allocation_judging.Questions,
+        allocation_judging.Allocations,
         device_timelines.PoolTimelines,
         device_timelines.AttemptViews,
     ),
@@ -227,7 +227,7 @@ class _Judge:
     scheduler only a pool counts that has not changed since the first list.
     """
 
-    questions: allocation_judging.Questions
+    allocations: allocation_judging.Allocations
     timelines: device_timelines.PoolTimelines
     views: device_timelines.AttemptViews
     known: dict[tuple[int, ...], allocation_judging.Answer] = dataclasses.field(
@@ -238,22 +238,22 @@ class _Judge:
     def with_certain(self, answers: allocation_judging.Answers) -> allocation_judging.Answers:
         concerned = [
             any(option.number is None for _, option in _chosen(grant))
-            for grant in self.questions.made.grants
+            for grant in self.allocations.grants
         ]
-        rows = np.flatnonzero(np.array(concerned, dtype=bool)[self.questions.numbers])
+        rows = np.flatnonzero(np.array(concerned, dtype=bool)[self.allocations.numbers])
         return answers.replaced(rows, self._answer)
 
     def _answer(self, row: int) -> allocation_judging.Answer:
-        number, version = self.questions.made.grant_numbers[row], self.questions.made.versions[row]
-        since = self.views.slices_of(self.questions.made.claims[row].uid)
+        number, version = int(self.allocations.numbers[row]), int(self.allocations.versions[row])
+        since = self.views.slices_of(self.allocations.claims[row].uid)
         key = (
             number,
-            self.questions.catalogue.epoch(version),
+            self.allocations.catalogue.epoch(version),
             -1 if since == device_timelines.UNKNOWN else self.timelines.epoch(since + 1),
             self.timelines.epoch(version),
         )
         if key not in self.known:
-            grant = self.questions.made.grants[number]
+            grant = self.allocations.grants[number]
             self.known[key] = allocation_judging.wrong(
                 [*_problems(grant), *self._not_all(grant, since, version)]
             )
@@ -280,7 +280,7 @@ class _Judge:
         self, node: str, option: observed_claims.ExactRequest, since: int, until: int
     ) -> Iterator[str]:
         """Yield the devices of a node that match an option in all versions of slice and class."""
-        classes = self.questions.catalogue.classes(option.device_class_name, until)
+        classes = self.allocations.catalogue.classes(option.device_class_name, until)
         if not classes:
             return
         expressions = [*(text for one in classes for text in one), *option.expressions]
@@ -290,7 +290,7 @@ class _Judge:
                 item.place.node_name == node
                 and all(matches(item, text) for text in expressions)
                 and _has_capacity(item, option)
-                for item in self.questions.catalogue.devices(name, until)
+                for item in self.allocations.catalogue.devices(name, until)
             ):
                 yield name
 

@@ -117,14 +117,14 @@ def _seen_views(
 
 def _tainted(hold: hold_history.Hold, view: device_timelines.View) -> findings.Finding:
     rules = f", those of the rules from {view.rules} on" if view.rules else ""
-    return findings.Finding(
-        summary=f"claim {hold.name} was allocated {hold.device}, which was tainted",
-        text=f"Claim {hold} was allocated {hold.device} at resourceVersion {hold.from_rv}. When "
-        "the scheduler began the attempt, it had seen "
-        f"the slices up to resourceVersion {view.slices}. In all versions of the slices from then "
-        f"on{rules}, up to the allocation, the device was tainted or not there",
+    return findings.about(
+        hold,
+        f"was allocated {hold.device}, which was tainted",
+        f"was allocated {hold.device} at resourceVersion {hold.from_rv}. When the scheduler began "
+        f"the attempt, it had seen the slices up to resourceVersion {view.slices}. In all versions "
+        f"of the slices from then on{rules}, up to the allocation, the device was tainted or not "
+        "there",
         versions=(view.slices, hold.from_rv),
-        objects=[hold.involved],
     )
 
 
@@ -297,9 +297,5 @@ def _early(
 def _finding(
     pod: pod_lives.PodLife, told: str, *claims: verdicts.InvolvedObject
 ) -> findings.Finding:
-    return findings.Finding(
-        summary=f"pod {pod.name} {told}",
-        text=f"Pod {pod} {told}",
-        versions=[pod.eviction.rv] if pod.eviction else [],
-        objects=[pod.involved, *claims],
-    )
+    versions = [pod.eviction.rv] if pod.eviction else []
+    return findings.about(pod, told, versions=versions, beside=claims)

@@ -6,8 +6,7 @@ resource is observed, in the namespace of the run. The answers of deletions and 
 have a version of their own. The answer to a write of a claim shows the devices that it has at this
 version, and so must the observation.
 
-Each observation and each write takes eight bytes; only a write that is missing is read again, for
-its name.
+Only a write that is missing is read again, for its name.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -81,7 +80,7 @@ def of_journal(plan: plans.Plan, journal: Iterable[records.Body]) -> Iterator[Wr
 def require(
     found: contradictions.Contradictions,
     observed: observed_versions.Versions,
-    journals: Iterable[observed_versions.NumberedVersions],
+    journals: Iterable[observed_versions.Versions],
     history: histories.History,
     *,
     since_rv: int,

@@ -1,4 +1,4 @@
-"""Did claims compete for devices?
+"""Did claims compete for devices, and why do pods wait that no scheduler has bound?
 
 Without competition a scheduler has no occasion to allocate one device twice, so that a run without
 any says nothing about races. The scenario demands it (`load.reuse_min`), and there are two signs
@@ -6,7 +6,13 @@ of it: devices went from claim to claim, and several claims, or several pods, wa
 
 A claim waits until its first allocation, a pod until it is bound; what is being deleted does not
 wait. Claims and pods are counted apart: versions of different resources have no common order.
+
+What a scheduler says of the pods that it does not bind is in their conditions. It explains a load
+that is too small, and no guarantee rests on it.
 """
+
+import collections
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -14,11 +20,13 @@ import numpy as np
 from harness.checks import verdicts
 from harness.checks.evidence import observed_versions
 from harness.checks.holds import hold_history
-from harness.checks.observed import folders, observations
-from harness.history import plans
+from harness.checks.observed import folders, observations, observed_pods
+from harness.history import histories, plans
+from harness.model import quantities
 
 WAITING_MIN = 2
 """Claims, or pods, that must have waited at the same time."""
+_MESSAGE_MAX = 300
 
 
 def applies(plan: plans.Plan) -> bool:
@@ -92,3 +100,51 @@ def answer(folded: hold_history.HoldHistory, waiting: Contention, least: int) ->
         )
     good = f"{devices} (at least {least}); up to {claims} and {pods} waited at once"
     return not bad, "; ".join(bad) or good
+
+
+# ------------------------------------------------------------------- pods that are not bound
+class UnboundPods(folders.Folder):
+    """What schedulers say of the pods that they have not bound."""
+
+    def __init__(self) -> None:
+        self._binding: set[str] = set()
+        """The schedulers that have bound a pod."""
+        self._said = collections.defaultdict[str, dict[str, str]](dict)
+        """Scheduler -> uid of a pod -> why it was not scheduled; empty: not known."""
+
+    def see_pod(self, seen: observations.SeenPod) -> None:
+        pod, uid = seen.object, seen.object.metadata.uid
+        if pod.spec.node_name or pod.has_ended or pod.status.phase == "Running":
+            self._binding.add(pod.spec.scheduler_name)
+        said = self._said[pod.spec.scheduler_name]
+        said[uid] = _message(pod) or said.get(uid, "")
+
+    def reasons(self) -> Iterator[str]:
+        """Yield the schedulers that have bound no pod, with what they say of most."""
+        for name in [name for name in self._said if name not in self._binding]:
+            most = collections.Counter(filter(None, self._said[name].values())).most_common(1)
+            said = f", which says of {most[0][1]} of them: {most[0][0]}" if most else ""
+            yield f"no pod was bound by {name or 'the scheduler'}{said}"
+
+
+def _message(pod: observed_pods.Pod) -> str:
+    for item in pod.status.conditions or ():
+        if item.type == "PodScheduled" and item.status == "False":
+            return " ".join(item.message.split())[:_MESSAGE_MAX]
+    return ""
+
+
+def why_unbound(history: histories.History) -> list[str]:
+    """Return why no pod was bound, from the observations, which are read once more.
+
+    Empty if that is not known, or if the observations are damaged.
+    """
+    recorder = histories.History(history.directory, history.plan).observations(
+        observations.decode_lines
+    )
+    seen = UnboundPods()
+    try:
+        folders.fold(recorder or (), seen)
+    except (observations.ObjectError, quantities.QuantityError):
+        return []
+    return [] if recorder is None or recorder.damage else [*seen.reasons()]

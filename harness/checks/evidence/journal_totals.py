@@ -46,9 +46,7 @@ def each(
 class SubjectWrites(msgspec.Struct):
     """The journals of the scheduler and the claim controller, read."""
 
-    versions: observed_versions.NumberedVersions = msgspec.field(
-        default_factory=observed_versions.NumberedVersions
-    )
+    versions: observed_versions.Versions = msgspec.field(default_factory=observed_versions.Versions)
     problems: list[str] = []
     """One line for each journal that is missing or incomplete."""
 
@@ -73,9 +71,7 @@ class Operations(msgspec.Struct, kw_only=True):
     """Calls whose outcome is unknown: no complete answer arrived."""
     created: set[str] = set()
     """uids of the pods and claims whose creation the API server acknowledged."""
-    written: observed_versions.NumberedVersions = msgspec.field(
-        default_factory=observed_versions.NumberedVersions
-    )
+    written: observed_versions.Versions = msgspec.field(default_factory=observed_versions.Versions)
     """Versions that the API server acknowledged and that must have been observed."""
     errors: dict[str, int] = {}
     """`verb resource status reason` -> number of calls that did not succeed."""

@@ -1,4 +1,4 @@
-"""Versions of objects that were observed or written, eight bytes each; of claims, sixteen."""
+"""Versions of objects that were observed or written, 16 bytes each; of claims, 24."""
 
 import array
 import operator
@@ -20,6 +20,7 @@ class Versions(msgspec.Struct):
     digests: "array.array[int]" = msgspec.field(default_factory=lambda: array.array("q"))
     held: "array.array[int]" = msgspec.field(default_factory=lambda: array.array("q"))
     """Digests of the versions of claims with their devices."""
+    rvs: "array.array[int]" = msgspec.field(default_factory=lambda: array.array("q"))
 
     def add(self, uid: str, rv: int, devices: int | None = None) -> None:
         """Add one version of an object.
@@ -28,40 +29,25 @@ class Versions(msgspec.Struct):
         """
         version = digest(uid, rv)
         self.digests.append(version)
+        self.rvs.append(rv)
         if devices is not None:
             self.held.append(version ^ devices)
 
     def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> None:
         self.digests.extend(map(operator.xor, map(hash, uids), rvs))
+        self.rvs.extend(rvs)
 
     def extend(self, uids: Integers, rvs: Integers, devices: Integers) -> None:
         """Add versions of claims, by the digests of their uids and devices."""
         self.digests.frombytes((uids ^ rvs).tobytes())
-        self.held.frombytes((uids ^ rvs ^ devices).tobytes())
-
-    def __len__(self) -> int:
-        return len(self.digests)
-
-
-class NumberedVersions(Versions):
-    """Versions with their resourceVersions, which take eight bytes more."""
-
-    rvs: "array.array[int]" = msgspec.field(default_factory=lambda: array.array("q"))
-
-    def add(self, uid: str, rv: int, devices: int | None = None) -> None:
-        Versions.add(self, uid, rv, devices)
-        self.rvs.append(rv)
-
-    def add_all(self, uids: Sequence[str], rvs: Sequence[int]) -> None:
-        self.rvs.extend(rvs)
-        Versions.add_all(self, uids, rvs)
-
-    def extend(self, uids: Integers, rvs: Integers, devices: Integers) -> None:
         self.rvs.frombytes(rvs.tobytes())
-        Versions.extend(self, uids, rvs, devices)
+        self.held.frombytes((uids ^ rvs ^ devices).tobytes())
 
     def numbers(self) -> Integers:
         return as_integers(self.rvs)
+
+    def __len__(self) -> int:
+        return len(self.digests)
 
 
 def digest(uid: str, rv: int) -> int:

@@ -14,9 +14,8 @@ Both are recorded API objects, whose resourceVersions give their order.
 """
 
 import bisect
-import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.observed import (
@@ -33,16 +32,10 @@ _DeviceKey: TypeAlias = tuple[str, str, str, str]
 _Entries: TypeAlias = Mapping[_DeviceKey, observed_claims.DeviceStatus]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(NamedTuple):
     claim: observed_claims.Claim
     version: int
     entries: _Entries
-
-    @property
-    def managers(self) -> dict[tuple[str, str, str], field_managers.Entry]:
-        found = field_managers.read(self.claim.metadata.managed_fields)
-        return {(item.manager, item.operation, item.subresource): item for item in found}
 
 
 class DeviceStatuses(folders.Folder):
@@ -100,10 +93,16 @@ def _foreign(before: _Version, now: _Version) -> Iterator[findings.Finding]:
 
 def _strangers(before: _Version, now: _Version, driver: str) -> Sequence[str]:
     """Return the managers that made a write, if none of them has to do with a driver."""
-    known = before.managers
+    known, writing = (
+        {
+            (item.manager, item.operation, item.subresource): item
+            for item in field_managers.read(version.claim.metadata.managed_fields)
+        }
+        for version in (before, now)
+    )
     makers = {
         key: item
-        for key, item in now.managers.items()
+        for key, item in writing.items()
         if key not in known or not field_managers.owns_no_more(item, known[key])
     }
     involved = [*makers.values(), *(known[key] for key in makers.keys() & known.keys())]
@@ -117,13 +116,12 @@ def _told(key: _DeviceKey) -> str:
     return "/".join(key[:3]) + share
 
 
-def _finding(told: str, versions: Iterable[_Version]) -> findings.Finding:
-    seen = list(versions)
-    claim = seen[-1].claim
+def _finding(told: str, versions: Sequence[_Version]) -> findings.Finding:
+    claim = versions[-1].claim
     return findings.Finding(
         summary=f"claim {claim.metadata.name} {told}",
-        text=f"Claim {claim.metadata} {told}, at resourceVersion {seen[-1].version}",
-        versions=[item.version for item in seen],
+        text=f"Claim {claim.metadata} {told}, at resourceVersion {versions[-1].version}",
+        versions=[item.version for item in versions],
         objects=[claim.involved],
     )
 

@@ -59,14 +59,6 @@ class Preparation(verdicts.Named):
         return self.from_ns <= ts_ns and (self.until_ns is None or ts_ns < self.until_ns)
 
 
-def involved_pod(
-    record: records.ContainerStarted | records.ContainersFailed,
-) -> verdicts.InvolvedObject:
-    return verdicts.InvolvedObject(
-        kind="Pod", namespace=record.namespace, name=record.pod, uid=record.pod_uid
-    )
-
-
 class Reading:
     """The content of the journals, in their order, and their problems."""
 
@@ -80,14 +72,14 @@ class Reading:
         self._last_refusal = ""
         self._open: dict[tuple[str, str], Preparation] = {}
         """Keyed by node and uid of the claims that are prepared."""
-        self._unstarted: dict[str, records.ContainersFailed] = {}
-        """Keyed by the uid of the pod."""
+        self.unstarted: dict[str, records.ContainersFailed] = {}
+        """The first failure to start containers of each pod, by its uid."""
         self._refusals: dict[str, records.PrepareFailed] = {}
         """Keyed by the uid of the claim that had the device."""
         self._last: dict[str, _Call] = {}
         """uid of a claim -> the last call about it."""
-        self._rebooted: dict[tuple[str, str], records.NodeRebooted] = {}
-        """Keyed by node and boot id."""
+        self.rebooted: set[tuple[str, str]] = set()
+        """Nodes and boot ids, one for each reboot of a node."""
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "Reading":
@@ -110,27 +102,14 @@ class Reading:
         )
 
     @property
-    def unstarted(self) -> list[records.ContainersFailed]:
-        """The first failure to start containers of each pod."""
-        return list(self._unstarted.values())
-
-    @property
-    def rebooted(self) -> list[records.NodeRebooted]:
-        """One for each reboot of a node."""
-        return list(self._rebooted.values())
-
-    @property
     def kept(self) -> list[Preparation]:
         """Preparations that only the driver knows of: it has refused a device because of a claim of
         which no preparation is journaled, and no later call."""
         opened = {uid for _, uid in self._open}
-        last = {
-            uid: self._last[uid] for uid in (self._refusals.keys() - opened) & self._last.keys()
-        }
         return [
-            _preparation(call, self._refusals[uid].devices, self._refusals[uid].begun_ns)
-            for uid, call in sorted(last.items())
-            if self._refusals[uid].begun_ns > call.ts_ns
+            _preparation(self._last[uid], refusal.devices, refusal.begun_ns)
+            for uid, refusal in sorted(self._refusals.items())
+            if uid in self._last.keys() - opened and refusal.begun_ns > self._last[uid].ts_ns
         ]
 
     @property
@@ -159,7 +138,7 @@ class Reading:
             case records.ContainerStarted():
                 self.started.append(record)
             case records.ContainersFailed():
-                self._unstarted.setdefault(record.pod_uid, record)
+                self.unstarted.setdefault(record.pod_uid, record)
             case records.NodeRebooted():
                 self._end_all(record)
             case records.PrepareFailed():
@@ -171,9 +150,9 @@ class Reading:
                 pass
 
     def _end_all(self, record: records.NodeRebooted) -> None:
-        if (record.node, record.boot_id) in self._rebooted:  # found again by the next process
+        if (record.node, record.boot_id) in self.rebooted:  # found again by the next process
             return
-        self._rebooted[record.node, record.boot_id] = record
+        self.rebooted.add((record.node, record.boot_id))
         for key in [key for key in self._open if key[0] == record.node]:
             self._open.pop(key).until_ns = record.ts_ns
 

@@ -13,8 +13,9 @@ writing their CDI files lets pods wait for ever (kubernetes#141433).
 """
 
 import collections
+import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -31,6 +32,8 @@ _Key = tuple[str, str]
 """Namespace and name."""
 _Use = tuple[_Key, str]
 """A claim, and one of its requests; empty: all."""
+_Granted = tuple[observed_claims.DeviceClaim, observed_claims.Allocation | None]
+"""What a claim asked for, and what it got."""
 Environment = Mapping[str, str]
 
 
@@ -54,7 +57,6 @@ class Expectations(folders.Folder):
     def __init__(self) -> None:
         self._history = hold_history.HoldHistory()
         self._asked: dict[_Key, observed_claims.DeviceClaim] = {}
-        self._claims: dict[_Key, _Claim] = {}
         self._containers: dict[str, dict[str, list[_Use]]] = {}
         """uid of a pod -> container -> what it uses."""
         self._extended: dict[str, observed_pods.ExtendedClaim] = {}
@@ -62,27 +64,25 @@ class Expectations(folders.Folder):
 
     def of(self, started: records.ContainerStarted) -> dict[str, str] | None:
         """Return the variables of a container's claims; None if its pod was not observed."""
-        uses = self._uses_of(started)
-        if not self._claims:
-            self._claims = dict(self._all())
-        if not uses or any(key not in self._claims for key, _ in uses):
+        uses, found = self._uses_of(started), dict[str, str]()
+        if not uses or any(key not in self._granted for key, _ in uses):
             return None
-        found: dict[str, str] = {}
-        for key, request in uses:
-            found |= self._claims[key].variables(request)
+        for (space, name), request in uses:
+            found |= _variables(name, *self._granted[space, name], request)
         return found
 
-    def _all(self) -> Iterator[tuple[_Key, "_Claim"]]:
-        """Yield all claims with what they had last."""
-        for (space, name), asked in self._asked.items():
-            yield (space, name), _Claim(name, asked, None)
+    @functools.cached_property
+    def _granted(self) -> dict[_Key, _Granted]:
+        """What each claim had last."""
+        found: dict[_Key, _Granted] = {key: (asked, None) for key, asked in self._asked.items()}
         last = self._history.events.last_grants()
         for life in self._history.claims.values():
             key, grant = (life.namespace, life.name), last.get(life.number)
             if grant is not None:
-                yield key, _Claim(life.name, grant.spec, grant.allocation)
+                found[key] = grant.spec, grant.allocation
             elif key in self._asked:
-                yield key, _Claim(life.name, self._asked[key], None)
+                found[key] = self._asked[key], None
+        return found
 
     def claims_of(self, started: records.ContainerStarted) -> list[_Key]:
         return list(dict.fromkeys(key for key, _ in self._uses_of(started)))
@@ -132,38 +132,33 @@ class Expectations(folders.Folder):
             self.see_pod(seen)
 
 
-class _Claim(msgspec.Struct, frozen=True, gc=False):
-    """A claim, as its last version with an allocation was."""
-
-    name: str
-    asked: observed_claims.DeviceClaim
-    allocation: observed_claims.Allocation | None
-
-    def variables(self, request: str) -> dict[str, str]:
-        """Return the variables of a container that uses a request; empty: all requests."""
-        found: dict[str, str] = {}
-        granted = [("", item.name) for item in self.asked.requests or ()]
-        if self.allocation is not None:
-            granted = [(item.driver, item.request) for item in self.allocation.devices.results]
-        for driver, name in granted:
-            first = name.partition("/")[0]
-            if request in ("", first):
-                found |= self._parameters(driver, {name, first})
-                found[_NO_NAME.sub("_", f"claim_{self.name}_{first}")] = "true"
-        return found
-
-    def _parameters(self, driver: str, names: Set[str]) -> dict[str, str]:
-        of_class = self.allocation.devices.config or () if self.allocation else ()
-        found: list[tuple[str, observed_claims.Config]] = [
-            ("admin", item) for item in of_class if item.source == "FromClass"
-        ]
-        found += [("user", item) for item in self.asked.config or ()]
-        return {
-            f"{prefix}_{name}": _text(value)
-            for prefix, item in found
-            if driver in ("", item.opaque.driver) and not names.isdisjoint(item.requests or names)
-            for name, value in item.opaque.parameters.items()
+def _variables(
+    claim: str,
+    asked: observed_claims.DeviceClaim,
+    allocation: observed_claims.Allocation | None,
+    request: str,
+) -> dict[str, str]:
+    """Return the variables of a container that uses a request; empty: all requests."""
+    found: dict[str, str] = {}
+    granted = [("", item.name) for item in asked.requests or ()]
+    configs = [("user", item) for item in asked.config or ()]
+    if allocation is not None:
+        granted = [(item.driver, item.request) for item in allocation.devices.results]
+        of_class = [it for it in allocation.devices.config or () if it.source == "FromClass"]
+        configs = [*(("admin", item) for item in of_class), *configs]
+    for driver, name in granted:
+        first = name.partition("/")[0]
+        if request not in ("", first):
+            continue
+        found |= {
+            f"{prefix}_{key}": _text(value)
+            for prefix, item in configs
+            if driver in ("", item.opaque.driver)
+            and not {name, first}.isdisjoint(item.requests or (name,))
+            for key, value in item.opaque.parameters.items()
         }
+        found[_NO_NAME.sub("_", f"claim_{claim}_{first}")] = "true"
+    return found
 
 
 def _text(value: object) -> str:
@@ -209,11 +204,7 @@ def _difference(started: records.ContainerStarted, wanted: Environment) -> findi
     names = sorted(name for name in {*got, *wanted} if got.get(name) != wanted.get(name))
     values = [f"{name} is {got.get(name)!r}, not {wanted.get(name)!r}" for name in names]
     summary = f"container {started.container} of pod {started.pod}: {'; '.join(values)}"
-    return findings.Finding(
-        summary=summary,
-        text=f"On {started.node}, {summary}",
-        objects=[preparations.involved_pod(started)],
-    )
+    return _finding(started, summary, f"On {started.node}, {summary}")
 
 
 # -------------------------------------------------------------------------------- starts
@@ -232,7 +223,7 @@ def _judge_starts(evidence: protocol.Evidence) -> verdicts.Answer:
         )
     return findings.judged(
         PREPARED_CONTAINERS,
-        [*_unprepared(reading, seen), *map(_failure, reading.unstarted)],
+        [*_unprepared(reading, seen), *map(_failure, reading.unstarted.values())],
         examined=len(seen) + len(reading.unstarted),
         good=f"{verdicts.counted(len(seen), 'container')} found the prepared devices",
     )
@@ -272,8 +263,10 @@ def _failure(item: records.ContainersFailed) -> findings.Finding:
 
 
 def _finding(
-    item: records.ContainerStarted | records.ContainersFailed, told: str
+    record: records.ContainerStarted | records.ContainersFailed, summary: str, text: str = ""
 ) -> findings.Finding:
-    return findings.Finding(
-        summary=told, text=f"{told[0].upper()}{told[1:]}", objects=[preparations.involved_pod(item)]
+    pod = verdicts.InvolvedObject(
+        kind="Pod", namespace=record.namespace, name=record.pod, uid=record.pod_uid
     )
+    text = text or f"{summary[0].upper()}{summary[1:]}"
+    return findings.Finding(summary=summary, text=text, objects=[pod])

@@ -13,13 +13,10 @@ run; otherwise it is a doubt. So is a search that takes too many steps.
 
 import collections
 import dataclasses
-import functools
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
-
-import msgspec
 
 from harness.checks import plan_facts
 from harness.checks.devices import capacities, cel_selectors, requested_devices
@@ -72,34 +69,27 @@ class RequestFits:
         return bool(wanted.selectors or self._classes.get(wanted.device_class_name))
 
     def _fit(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
-        is_good, fails = self._is_selected(wanted, item)
-        if is_good is False:
-            return Fit(is_good=False, fails=fails)
-        amounts = _amounts(wanted, item)
+        selected = self._selected(wanted, item)
+        amounts = selected if selected.is_good is False else _amounts(wanted, item)
         if amounts.is_good is False:
             return amounts
-        tolerations = wanted.tolerations or ()
-        if not all(
-            any(observed_cluster.tolerates(one, taint) for one in tolerations)
-            for taint in item.taints
-        ):
-            return Fit(is_good=False, is_tainted=True)
-        return dataclasses.replace(amounts, is_good=is_good)
+        for taint in item.taints:
+            if not any(observed_cluster.tolerates(it, taint) for it in wanted.tolerations or ()):
+                return Fit(is_good=False, is_tainted=True)
+        return dataclasses.replace(amounts, is_good=selected.is_good)
 
-    def _is_selected(
-        self, wanted: observed_claims.ExactRequest, item: device_supply.Offered
-    ) -> tuple[bool | None, bool]:
-        """Return whether the selectors of class and request select a device, and if one fails."""
+    def _selected(self, wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:
+        """Return whether the selectors of class and request select a device."""
         of_class = self._classes.get(wanted.device_class_name)
-        answers = [] if of_class is not None else [self._is_of_class(wanted, item)]
         if self._classes and of_class is None:
-            return False, False  # the class does not exist
+            return Fit(is_good=False)  # the class does not exist
+        answers = [] if of_class is not None else [self._is_of_class(wanted, item)]
         for expression in (*(of_class or ()), *wanted.expressions):
-            answer = requested_devices.matches(item.known, expression)
-            if answer is False:
-                return False, _fails(expression, item.pool[0], item.content)
-            answers.append(answer)
-        return (False if False in answers else None if None in answers else True), False
+            answers.append(requested_devices.matches(item.known, expression))
+            if answers[-1] is False:
+                selector = cel_selectors.selector(expression)
+                return Fit(is_good=False, fails=selector.fails(item.pool[0], item.known.device))
+        return Fit(is_good=False if False in answers else None if None in answers else True)
 
     def _is_of_class(
         self, wanted: observed_claims.ExactRequest, item: device_supply.Offered
@@ -115,12 +105,6 @@ class RequestFits:
         if not of_drivers or (owner and own != owner):
             return False
         return None if offered.get("selectors") else True
-
-
-@functools.lru_cache(65536)
-def _fails(expression: str, driver: str, content: bytes) -> bool:
-    device = msgspec.json.decode(content, type=tuple[str, observed_cluster.Device, Any])[1]
-    return bool(cel_selectors.selector(expression).failure(driver, device))
 
 
 def _amounts(wanted: observed_claims.ExactRequest, item: device_supply.Offered) -> Fit:

@@ -22,14 +22,11 @@ may come late there, or never.
 
 import dataclasses
 
-import msgspec
-
-from harness import errors
 from harness.checks import findings, plan_facts, protocol, verdicts
 from harness.checks.holds import hold_history
 from harness.checks.nodes import preparations
 from harness.checks.progress import claim_progress, stuck_objects, world_states
-from harness.history import files, histories, plans
+from harness.history import plans
 
 
 def _are_unprepared_in_time(plan: plans.Plan) -> bool:
@@ -57,11 +54,10 @@ def _judge_preparations(evidence: protocol.Evidence) -> verdicts.CheckResult:
     return findings.judged(
         LEFTOVER_PREPARATIONS,
         [
-            findings.Finding(
-                summary=f"claim {item.name} is still prepared on {item.node}",
-                text=f"Claim {item} is still prepared on node {item.node}, although no pod that "
-                "runs uses it",
-                objects=[item.involved],
+            findings.about(
+                item,
+                f"is still prepared on {item.node}",
+                f"is still prepared on node {item.node}, although no pod that runs uses it",
             )
             for item in left
         ],
@@ -94,7 +90,6 @@ def _may_be_prepared(item: preparations.Preparation, final: world_states.WorldSt
 # -------------------------------------------------------------------------------- claims
 WORKS, FAILS = "garbage is collected", "garbage is not collected"
 """Phases of a run that has found out whether its cluster collects garbage."""
-COLLECTOR = "kube-controller-manager"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,28 +100,13 @@ class GarbageCollection:
 
     @classmethod
     def from_evidence(cls, evidence: protocol.Evidence) -> "GarbageCollection":
-        plan, history = evidence.plan, evidence.history
+        plan = evidence.plan
         found = [phase.name for phase in evidence.phases if phase.name in (WORKS, FAILS)]
         if plan.collects_garbage is not None:
             return cls(plan.collects_garbage)
         if found:
             return cls(found[-1] == WORKS)
-        if plan.cluster == "local":  # plans of older versions do not say it
-            return cls(COLLECTOR in _versions(history))
-        return cls(plan.cluster != "kubeconfig")
-
-
-class _Cluster(msgspec.Struct):
-    versions: dict[str, str] = {}
-
-
-def _versions(history: histories.History) -> dict[str, str]:
-    """Return the versions of the cluster's programs by name; empty if they cannot be read."""
-    try:
-        content = files.read_small(history.directory.cluster)
-        return msgspec.json.decode(content, type=_Cluster).versions
-    except (errors.HistoryError, msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError):
-        return {}
+        return cls(plan.cluster not in ("kubeconfig", "local"))
 
 
 def _judge_leaks(evidence: protocol.Evidence) -> verdicts.Answer:

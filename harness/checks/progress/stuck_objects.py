@@ -307,7 +307,11 @@ class _Search:
         needed = [*(claim for claim in placed if claim.status.allocation is None), *misplaced]
         if nodes is not None and not nodes:
             self._found.waiting += 1  # there is no node where it may run, and has its claims
-        elif any(self._is_used_beside(claim, pod) for claim in misplaced):
+        elif any(
+            item.uid != pod.metadata.uid and is_user(self._state, item)
+            for claim in misplaced
+            for item in claim.status.reserved_for or ()
+        ):
             self._found.waiting += 1  # another pod keeps its claim on a node where it must not run
         elif needed or extended:
             self._queue.append(_Waiting(pod, needed, nodes, extended))
@@ -325,10 +329,6 @@ class _Search:
         """
         nodes = self._nodes.of_claims([claim])
         return allowed is not None and nodes is not None and nodes.isdisjoint(allowed)
-
-    def _is_used_beside(self, claim: observed_claims.Claim, pod: observed_pods.Pod) -> bool:
-        others = [item for item in claim.status.reserved_for or () if item.uid != pod.metadata.uid]
-        return any(is_user(self._state, item) for item in others)
 
     # ------------------------------------------------------------------------- idle devices
 

@@ -41,6 +41,16 @@ class Comparison(msgspec.Struct):
     is_disputed: bool = False
     """True if both witnesses have a state of one object, and these differ."""
 
+    @classmethod
+    def from_evidence(cls, evidence: protocol.Evidence) -> "Comparison":
+        holds = evidence[hold_history.HoldHistory].holds
+        return compare(
+            evidence[AuditLog].folded,
+            evidence[witnessed_writes.WatchedWrites],
+            ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in holds),
+            ends=fault_records.api_server_ends(evidence[fault_records.FaultRecords]),
+        )
+
     def note(self, found: Iterable[hidden_writes.Difference]) -> None:
         for difference in found:
             self.difference_count += 1
@@ -65,7 +75,15 @@ def compare(
     `ends` are those of the API server.
     """
     found = Comparison()
-    found.note(_contradictions(audited))
+    found.note(
+        hidden_writes.difference(
+            first.resource,
+            first.state,
+            "is not asked",
+            f"has two writes of this revision: {_told(first)}, and {_told(second)}",
+        )
+        for first, second in audited.contradictions
+    )
     windows = hidden_writes.kill_windows(audited, watched.streams.values(), ends)
     for resource, stream in watched.streams.items():
         found.note(_of_writes(resource, audited, stream, found, windows.get(resource, ())))
@@ -73,12 +91,6 @@ def compare(
     if not claims.gaps and claims.gap_rv is None:
         found.note(_of_holds(audited, claims, list(holds), found))
     return found
-
-
-def _contradictions(audited: audit_history.AuditHistory) -> Iterator[hidden_writes.Difference]:
-    for first, second in audited.contradictions:
-        told = f"has two writes of this revision: {_told(first)}, and {_told(second)}"
-        yield hidden_writes.difference(first.resource, first.state, "is not asked", told)
 
 
 # ------------------------------------------------------------------------------- writes
@@ -143,17 +155,19 @@ def _compare(seen: witnessed_writes.Seen, write: witnessed_writes.Write) -> str:
     if seen.is_deletion != write.is_deletion:
         return f"has {_told(write)}"
     parts = one.differing(two)
-    if not parts:
-        return ""
-    return f"has {_told(write)}, with another {' and '.join(parts)}"
+    return f"has {_told(write)}, with another {' and '.join(parts)}" if parts else ""
 
 
 def _difference(
     resource: str, seen: witnessed_writes.Seen, audit: str, *, is_disputed: bool
 ) -> hidden_writes.Difference:
-    watch = f"saw it {seen.state.text} ({seen.type})"
-    found = hidden_writes.difference(resource, seen.state, watch, audit, is_disputed=is_disputed)
-    return msgspec.structs.replace(found, version=seen.version)
+    return hidden_writes.Difference(
+        what=hidden_writes.titled(resource, seen.state),
+        version=seen.version,
+        watch=f"saw it {seen.state.text} ({seen.type})",
+        audit=audit,
+        is_disputed=is_disputed,
+    )
 
 
 def _told(write: witnessed_writes.Write) -> str:
@@ -204,17 +218,13 @@ def _clipped(
         begun = max(hold.from_rv, first)
         if mine and mine[-1].until_rv == hold.from_rv:
             begun = mine.pop().from_rv
-        mine.append(
-            audit_history.Hold(hold.uid, hold.device, begun, until, is_end_known=hold.is_end_known)
-        )
+        mine.append(hold._replace(from_rv=begun, until_rv=until))
     return found
 
 
 def _agree(one: list[audit_history.Hold], two: list[audit_history.Hold]) -> bool:
-    return len(one) == len(two) and all(
-        mine.from_rv == theirs.from_rv and _same_end(mine, theirs)
-        for mine, theirs in zip(one, two, strict=True)
-    )
+    begins = [hold.from_rv for hold in one] == [hold.from_rv for hold in two]
+    return begins and all(map(_same_end, one, two))
 
 
 def _same_end(mine: audit_history.Hold, theirs: audit_history.Hold) -> bool:
@@ -224,16 +234,11 @@ def _same_end(mine: audit_history.Hold, theirs: audit_history.Hold) -> bool:
 
 
 def _intervals(holds: list[audit_history.Hold]) -> str:
-    return ", ".join(map(_interval, holds)) or "never"
-
-
-def _interval(hold: audit_history.Hold) -> str:
-    if hold.until_rv is None:
-        return f"from {hold.from_rv} to the end"
-    until = (
-        f"until {hold.until_rv}" if hold.is_end_known else f"until some time after {hold.until_rv}"
-    )
-    return f"from {hold.from_rv} {until}"
+    told = []
+    for hold in holds:
+        until = f"until {'' if hold.is_end_known else 'some time after '}{hold.until_rv}"
+        told.append(f"from {hold.from_rv} {'to the end' if hold.until_rv is None else until}")
+    return ", ".join(told) or "never"
 
 
 # ----------------------------------------------------------------------- the certificate
@@ -262,24 +267,6 @@ class AuditLog:
         return audit_history.fold(self.reader, namespace=self.namespace)
 
 
-class AuditComparison(msgspec.Struct, frozen=True):
-    """The result of reading and comparing an audit log."""
-
-    log: AuditLog
-    compared: Comparison
-
-    @classmethod
-    def from_evidence(cls, evidence: protocol.Evidence) -> "AuditComparison":
-        log, holds = evidence[AuditLog], evidence[hold_history.HoldHistory].holds
-        compared = compare(
-            log.folded,
-            evidence[witnessed_writes.WatchedWrites],
-            ((hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in holds),
-            ends=fault_records.api_server_ends(evidence[fault_records.FaultRecords]),
-        )
-        return cls(log, compared)
-
-
 def given(
     history: histories.History, brought: Sequence[pathlib.Path]
 ) -> dict[protocol.Kind, object]:
@@ -294,16 +281,16 @@ def given(
     return {AuditLog: log, witnessed_writes.WatchedWrites: watched}
 
 
-def answer(told: AuditComparison) -> tuple[bool, str]:
-    reader, compared = told.log.reader, told.compared
-    if not told.log.paths:
+def answer(log: AuditLog, compared: Comparison) -> tuple[bool, str]:
+    reader = log.reader
+    if not log.paths:
         return False, "there is no audit log, though the plan expects one"
     if not reader.events:
         return False, "; ".join(["the audit log has no events", *reader.notes])
     if not compared.writes:
         return False, "there is nothing to compare: no write of a claim or pod was observed"
     if compared.difference_count:
-        return False, _differences(told)
+        return False, _differences(log, compared)
     told_of = (
         f"{compared.writes} writes and {compared.holds} holds are the same in {reader.events} "
         f"events ({reader.size_bytes / 2**20:.1f} MiB)"
@@ -316,24 +303,23 @@ def answer(told: AuditComparison) -> tuple[bool, str]:
     return True, told_of + _loss(reader, "no write was missing for it")
 
 
-def _differences(told: AuditComparison) -> str:
-    compared = told.compared
+def _differences(log: AuditLog, compared: Comparison) -> str:
     if not compared.confirmed:
         why = "it is of another cluster or another time"
-        for item in told.log.folded.unclear[:1]:
+        for item in log.folded.unclear[:1]:
             why = f"it has only requests that tell no object, the first {item.reason}"
         return f"none of the {compared.writes} observed writes is in the audit log: {why}"
     count = compared.difference_count
     shown = [item.text for item in compared.differences[:SHOWN_MAX]]
     more = [f"and {count - len(shown)} more"] if count > len(shown) else []
     head = f"{count} difference{'s' if count > 1 else ''}"
-    told_of = f"{head}: {'; '.join([*shown, *more, *_late(told)])}"
-    return told_of + _loss(told.log.reader, "writes may be missing for it")
+    told_of = f"{head}: {'; '.join([*shown, *more, *_late(log, compared)])}"
+    return told_of + _loss(log.reader, "writes may be missing for it")
 
 
-def _late(told: AuditComparison) -> list[str]:
-    logged = [version for writes in told.log.folded.writes.values() for version in writes]
-    versions = [item.version for item in told.compared.differences if item.version]
+def _late(log: AuditLog, compared: Comparison) -> list[str]:
+    logged = [version for writes in log.folded.writes.values() for version in writes]
+    versions = [item.version for item in compared.differences if item.version]
     first = min(logged, default=0)
     if not versions or min(versions) >= first:
         return []

@@ -205,14 +205,8 @@ def _bound(event: Event, reference: _Reference) -> Iterator[Fact]:
     if not target.get("name"):
         yield _unclear(reference, _why_empty(event))
         return
-    yield Hidden(
-        kind="bound",
-        resource="pods",
-        namespace=reference.namespace,
-        name=reference.name or str(meta.get("name", "")),
-        uid=reference.uid or str(meta.get("uid") or ""),
-        node=str(target["name"]),
-    )
+    name, uid = reference.name or str(meta.get("name", "")), reference.uid or meta.get("uid")
+    yield _hidden("bound", reference, name=name, uid=str(uid or ""), node=str(target["name"]))
 
 
 def _answered(event: Event, reference: _Reference, answer: Any) -> Iterator[Fact]:
@@ -258,27 +252,15 @@ def _collected(reference: _Reference, answer: Any) -> Iterator[Fact]:
 
 
 def _ended(kind: HiddenKind, reference: _Reference, state: witnessed_writes.State) -> Hidden:
-    return Hidden(
-        kind=kind,
-        resource=reference.resource,
-        namespace=state.namespace,
-        name=state.name,
-        uid=state.uid,
-        after=state.version,
-    )
+    named = {"namespace": state.namespace, "name": state.name, "uid": state.uid}
+    return _hidden(kind, reference, **named, after=state.version)
 
 
-def _hidden(
-    kind: HiddenKind, reference: _Reference, *, uid: str = "", is_certain: bool = True
-) -> Hidden:
-    return Hidden(
-        kind=kind,
-        resource=reference.resource,
-        namespace=reference.namespace,
-        name=reference.name,
-        uid=uid or reference.uid,
-        is_certain=is_certain,
-    )
+def _hidden(kind: HiddenKind, reference: _Reference, **known: Any) -> Hidden:
+    """Return a write of the object of an event, with what else is known of it."""
+    found = {key: value for key, value in known.items() if value != ""}
+    named = {"namespace": reference.namespace, "name": reference.name, "uid": reference.uid}
+    return Hidden(kind=kind, resource=reference.resource, **(named | found))
 
 
 def _unclear(reference: _Reference, reason: str) -> Unclear:

@@ -21,8 +21,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, NamedTuple
 
-import msgspec
-
 from harness import errors
 from harness.checks.witness import audit_events, witnessed_writes
 from harness.history import files, zstd_frames
@@ -194,7 +192,7 @@ CLAIMS = "resourceclaims"
 
 
 # ------------------------------------------------------------------------------ the fold
-class Hold(msgspec.Struct, frozen=True, order=True):
+class Hold(NamedTuple):
     """The interval of revisions in which a claim's allocation named a device."""
 
     uid: str

@@ -240,21 +240,11 @@ def titled(resource: str, item: witnessed_writes.State | audit_events.Hidden) ->
 
 
 def difference(
-    resource: str,
-    item: witnessed_writes.State | audit_events.Hidden,
-    watch: str,
-    audit: str,
-    *,
-    is_disputed: bool = False,
+    resource: str, item: witnessed_writes.State | audit_events.Hidden, watch: str, audit: str
 ) -> Difference:
     """Return a difference about an object, at its version if it is known."""
-    return Difference(
-        what=titled(resource, item),
-        version=item.version if isinstance(item, witnessed_writes.State) else 0,
-        watch=watch,
-        audit=audit,
-        is_disputed=is_disputed,
-    )
+    version = item.version if isinstance(item, witnessed_writes.State) else 0
+    return Difference(what=titled(resource, item), version=version, watch=watch, audit=audit)
 
 
 _ByObject = dict[str, list[audit_events.Hidden]]

@@ -27,9 +27,10 @@ VALID, UNKNOWN, INVALID = verdicts.Verdict
 HEAD = """
 import time
 from harness import api
-class Idle:
-    promise = "it rains"
-    def check(self, run):
+Idle = api.Check(
+    name="idle", promise="it rains", needs=(api.RunView,),
+    judge=lambda evidence: check(evidence[api.RunView]))
+def check(run):
 """
 FINE = """
         assert run.plan["scenario"] == "written-by-hand"
@@ -131,6 +132,7 @@ def test_a_check_that_examined_nothing_takes_no_part(judged: Any) -> None:
         ("        return list(run.journal('nonsense'))\n", {}, "expected observations, operations"),
         (None, {}, "of acme 1.2.0, which is not installed here"),
         ("", {"head": "import nowhere\n"}, "ModuleNotFoundError: No module named 'nowhere'"),
+        ("", {"head": "Idle = object()\n"}, "to be a harness.api.Check, got object"),
         (FINE, {"package": "other"}, "not installed here, only the check 'idle' of other 1.2.0"),
     ],
 )

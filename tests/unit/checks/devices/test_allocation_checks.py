@@ -290,9 +290,9 @@ def test_equal_allocations_share_an_answer_only_if_the_same_was_known() -> None:
             else piece(f"E{number}")
             for number in range(16)
         ]
-        questions = placements.fold(events).questions
-        answers = questions.ask(_asked)
-        for row, version in enumerate(questions.made.versions):
+        made = placements.fold(events).made
+        answers = made.ask(_asked)
+        for row, version in enumerate(made.versions.tolist()):
             answer = answers.of(row)
             assert isinstance(answer, allocation_judging.Wrong)
             asked, at = answer.text.split()
@@ -385,6 +385,6 @@ def test_with_faults_only_what_was_never_listed_is_wrong() -> None:
 def test_a_gap_may_hide_the_device() -> None:
     folded = placements.fold([piece("D2"), C])
     gap = language.gap("resourceslices", 1, 1)
-    folded.timelines.see_gap(gap)
+    folded.catalogue.see_gap(gap)
     answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence())
     assert isinstance(answer, verdicts.NotExamined)

@@ -90,15 +90,15 @@ def test_what_is_no_version_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "error"),
+    ("expression", "fails"),
     [
-        (f"{OWN}.modle == 'a'", "no such key: modle"),
-        ("device.attributes['none.example'].parts == 1", "no such key: parts"),
-        (f"device.capacity['{DRIVER}'].disk == quantity('1')", "no such key: disk"),
-        (f"{OWN}.model > 3", "No matching overloads found : _>_(string, int64)"),
-        (f"{OWN}.parts == 3", ""),
-        ("not CEL at all (", ""),
+        (f"{OWN}.modle == 'a'", True),
+        ("device.attributes['none.example'].parts == 1", True),
+        (f"device.capacity['{DRIVER}'].disk == quantity('1')", True),
+        (f"{OWN}.model > 3", True),
+        (f"{OWN}.parts == 3", False),
+        ("not CEL at all (", False),
     ],
 )
-def test_an_expression_that_fails_says_why(expression: str, error: str) -> None:
-    assert cel_selectors.selector(expression).failure(DRIVER, DEVICE) == error
+def test_an_expression_fails_on_a_device(expression: str, fails: bool) -> None:
+    assert cel_selectors.selector(expression).fails(DRIVER, DEVICE) is fails

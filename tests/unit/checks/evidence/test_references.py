@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.checks.evidence import references, wholeness
+from harness.checks.evidence import wholeness
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders
 from tests.histories import language
@@ -32,26 +32,26 @@ def _whole(text: str) -> wholeness.Wholeness:
 def test_what_was_observed_is_not_missing(text: str, count: int) -> None:
     whole = _whole(text)
     assert whole.references.count == count
-    assert whole.found.answer(references.NAMED) == ""
+    assert whole.found.answer(wholeness.NAMED) == ""
 
 
 def test_a_claim_that_was_never_observed() -> None:
-    assert _whole("p:a p* b+D1").found.answer(references.NAMED) == (
+    assert _whole("p:a p* b+D1").found.answer(wholeness.NAMED) == (
         "pods tests/p names claim a, which was never observed"
     )
 
 
 def test_a_pod_that_was_never_observed() -> None:
-    assert _whole("a<p b= q:b").found.answer(references.NAMED) == (
+    assert _whole("a<p b= q:b").found.answer(wholeness.NAMED) == (
         "resourceclaims tests/a names the pod with uid uid-p, which was never observed"
     )
 
 
 def test_a_pod_that_does_not_run_may_name_a_claim_that_never_existed() -> None:
-    assert _whole("p:a b+D1").found.count(references.NAMED) == 0
+    assert _whole("p:a b+D1").found.count(wholeness.NAMED) == 0
 
 
 def test_what_nothing_names_settles_no_other_name() -> None:
     whole = _whole("p:a p* q:b q* b= c=")
-    assert whole.found.count(references.NAMED) == 1
-    assert "claim a" in whole.found.answer(references.NAMED)
+    assert whole.found.count(wholeness.NAMED) == 1
+    assert "claim a" in whole.found.answer(wholeness.NAMED)

@@ -58,8 +58,8 @@ def test_a_revision_that_is_missing(seen: list[int], expected: str) -> None:
 # ---------------------------------------------------------------------------------- writes
 
 
-def _versions(*versions: tuple[str, int]) -> observed_versions.NumberedVersions:
-    made = observed_versions.NumberedVersions()
+def _versions(*versions: tuple[str, int]) -> observed_versions.Versions:
+    made = observed_versions.Versions()
     for uid, rv in versions:
         made.add(uid, rv)
     return made

@@ -24,16 +24,15 @@ def _plan(*names: str) -> plans.Plan:
 
 def _schedulers(
     folded: hold_history.HoldHistory, managers: Mapping[str, str]
-) -> scheduler_attribution.SchedulersOfHolds:
+) -> scheduler_attribution.AllocationWriters:
     """The schedulers of the claims by their names."""
-    writers = scheduler_attribution.AllocationWriters()
+    plan = _plan("one", "two")
+    writers = scheduler_attribution.AllocationWriters(scheduler_attribution.planned(plan))
     for hold in folded.holds:
         writers.by_allocation[hold.uid, hold.from_rv] = scheduler_attribution.AllocationWriter(
             manager=managers[hold.name], pods=()
         )
-    return scheduler_attribution.SchedulersOfHolds(
-        scheduler_attribution.planned(_plan("one", "two")), writers
-    )
+    return writers
 
 
 # ------------------------------------------------------------------- the finding names both
@@ -42,9 +41,10 @@ def _schedulers(
 def test_a_double_allocation_names_both_schedulers() -> None:
     folded = hold_history.fold(language.observe("a+D1 b+D1"))
     schedulers = _schedulers(folded, {"a": A, "b": B})
-    attributor = scheduler_attribution.Attributor(schedulers)
+    given = {scheduler_attribution.AllocationWriters: schedulers}
+    evidence = protocol.Evidence(_plan("one", "two"), given)
     found = device_exclusivity.check(folded, lambda _: None)
-    result = attributor.review(device_exclusivity.CHECK, found)
+    result = scheduler_attribution.review(evidence, device_exclusivity.CHECK, found)
     (violation,) = verdicts.double_allocations([result])
     assert violation.schedulers == (
         "two uncoordinated schedulers (kubernetes#128980): scheduler (one) allocated it to a, "
@@ -118,12 +118,9 @@ def _pod(name: str, scheduler: str) -> records.Observation:
 
 
 def _found(plan: plans.Plan, *observed: records.Observation) -> list[str]:
-    writers = scheduler_attribution.AllocationWriters()
-    folded = hold_history.fold(observed, writers)
-    schedulers = scheduler_attribution.SchedulersOfHolds(
-        scheduler_attribution.planned(plan), writers
-    )
-    return [str(schedulers.of((hold.uid, hold.from_rv))) for hold in folded.holds]
+    schedulers = scheduler_attribution.AllocationWriters(scheduler_attribution.planned(plan))
+    folded = hold_history.fold(observed, schedulers)
+    return [str(schedulers.scheduler_of((hold.uid, hold.from_rv))) for hold in folded.holds]
 
 
 def test_the_field_manager_tells_schedulers_with_one_name_apart() -> None:
@@ -201,9 +198,9 @@ def _had(
 
 
 def _evidence(
-    folded: hold_history.HoldHistory, schedulers: scheduler_attribution.SchedulersOfHolds
+    folded: hold_history.HoldHistory, schedulers: scheduler_attribution.AllocationWriters
 ) -> protocol.Evidence:
-    given = {hold_history.HoldHistory: folded, scheduler_attribution.SchedulersOfHolds: schedulers}
+    given = {hold_history.HoldHistory: folded, scheduler_attribution.AllocationWriters: schedulers}
     return protocol.Evidence(building.plan(), given)
 
 
@@ -217,16 +214,14 @@ def test_both_checks() -> None:
         # Several histories in one, of other claims and devices: most of the time is for tables.
         text = " ".join(_draw(stream, number) for number in range(1, len(group) + 1))
         folded = hold_history.fold(language.observe(text))
-        writers = scheduler_attribution.AllocationWriters()
+        planned = scheduler_attribution.planned(building.plan(settings={"subject": SUBJECT}))
+        writers = scheduler_attribution.AllocationWriters(planned)
         for hold in folded.holds:
             first = stream.choice([0, hold.from_rv - 1, hold.from_rv])
             writers.first_seen[hold.uid] = min(writers.first_seen.get(hold.uid, first), first)
             writers.by_allocation[hold.uid, hold.from_rv] = scheduler_attribution.AllocationWriter(
                 manager=stream.choice([*MANAGERS, *MANAGERS, *list(MANAGERS)[:2]]), pods=()
             )
-        schedulers = scheduler_attribution.SchedulersOfHolds(
-            scheduler_attribution.planned(building.plan(settings={"subject": SUBJECT})), writers
-        )
         holds = list(folded.holds)
         pairs = _pairs(holds)
         examined = sum(hold.exclusive for hold in holds)
@@ -237,7 +232,7 @@ def test_both_checks() -> None:
         every = device_exclusivity.check(folded, lambda _: False)
         expected = INVALID if pairs else VALID if examined else UNKNOWN
         assert (every.verdict, every.violation_count) == (expected, len(pairs)), seed
-        alone = scheduler_attribution.judge(_evidence(folded, schedulers))
+        alone = scheduler_attribution.judge(_evidence(folded, writers))
         expected = INVALID if own else VALID if examined and not unclear else UNKNOWN
         told = alone.verdict, alone.violation_count, alone.examined_count
         assert told == (expected, own, examined), seed

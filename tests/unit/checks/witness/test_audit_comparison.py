@@ -144,7 +144,7 @@ def heard(*versions: int) -> str:
         hidden_writes.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
         for version in versions
     )
-    ok, reason = audit_comparison.answer(audit_comparison.AuditComparison(log, compared))
+    ok, reason = audit_comparison.answer(log, compared)
     assert not ok
     return reason.split("; the log has")[0]
 
