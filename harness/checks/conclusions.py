@@ -106,7 +106,7 @@ def _unseen(
             yield item.check
     for result in results:
         if result.unexamined_count and result.check in asked:
-            yield f"{result.check} ({_times(result.unexamined_count)})"
+            yield f"{result.check} ({verdicts.times(result.unexamined_count)})"
         elif not result.examined_count and result.check in asked:
             yield result.check
 
@@ -216,13 +216,11 @@ def conclude(
 
 def _violated(results: Iterable[verdicts.CheckResult]) -> str:
     broken = [item for item in results if item.verdict is verdicts.Verdict.INVALID]
-    names = " and ".join(f"{item.check} ({_times(item.violation_count)})" for item in broken)
+    names = " and ".join(
+        f"{item.check} ({verdicts.times(item.violation_count)})" for item in broken
+    )
     verb = "is" if len(broken) == 1 else "are"
     return f"{names} {verb} violated: {broken[0].reason}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _kept(

@@ -94,10 +94,10 @@ def _of_plan(fault: plans.PlannedFault, applied: int, counted: int | None) -> It
     if applied and counted is None:
         yield f"{fault.name} was never healed"
     if counted is not None and counted != applied:
-        yield f"{fault.name} took effect {_times(counted)}, but {applied} are recorded"
-    limit = times(fault)
+        yield f"{fault.name} took effect {verdicts.times(counted)}, but {applied} are recorded"
+    limit = _limit(fault)
     if limit is not None and applied > limit:
-        yield f"{fault.name} took effect {_times(applied)}, expected at most {limit}"
+        yield f"{fault.name} took effect {verdicts.times(applied)}, expected at most {limit}"
 
 
 def _idle_nemeses(
@@ -145,7 +145,7 @@ def api_server_ends(found: FaultRecords) -> list[tuple[int, int]]:
     ]
 
 
-def times(fault: plans.PlannedFault) -> int | None:
+def _limit(fault: plans.PlannedFault) -> int | None:
     limit = fault.rule.get("count") if fault.rule else fault.parameters.get("times")
     return limit if isinstance(limit, int) else None
 
@@ -163,8 +163,4 @@ def effect(item: records.FaultApplied, on: str, text: str) -> verdicts.FaultEffe
 
 
 def _of(count: int, fault: plans.PlannedFault) -> str:
-    return _times(count) + f" of {fault.owed}" * (count < fault.owed)
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
+    return verdicts.times(count) + f" of {fault.owed}" * (count < fault.owed)

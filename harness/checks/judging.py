@@ -75,12 +75,15 @@ def examine(
     history = histories.load(directory.path)
     evidence = _read(history, witness)
     answers = [_reviewed(check, evidence) for check in _checks(history.plan)]
+    has_log = audit_comparison.AuditLog in evidence
+    told = evidence[audit_comparison.AuditLog].folded if has_log else audit_history.AuditHistory("")
     return Examination(
         history,
         evidence[hold_history.HoldHistory],
         evidence[fault_records.FaultRecords],
         conclusions.judgement(evidence, answers, run_figures.measure(evidence, answers)),
-        *_told(evidence),
+        told.authors,
+        told.reads,
     )
 
 
@@ -90,15 +93,6 @@ def _checks(plan: plans.Plan) -> Sequence[protocol.Check]:
     from harness.checks import plugin_checks  # with packages that are installed
 
     return (*check_registry.CHECKS, *plugin_checks.of_plan(plan))
-
-
-def _told(
-    evidence: protocol.Evidence,
-) -> tuple[()] | tuple[Mapping[int, audit_history.Author], audit_history.ProgramReads]:
-    if audit_comparison.AuditLog not in evidence:
-        return ()
-    folded = evidence[audit_comparison.AuditLog].folded
-    return folded.authors, folded.reads
 
 
 def violations_so_far(directory: directories.RunDirectory) -> list[verdicts.Violation]:
@@ -190,19 +184,14 @@ def review_skew(
     evidence: protocol.Evidence, check: protocol.Check, answer: verdicts.CheckResult
 ) -> verdicts.CheckResult:
     """Return the answer of a check, without violations of such a scheduler."""
-    objection = _skew(evidence.plan) if check.name in _RESTING else ""
-    return answer.in_doubt(objection) if objection else answer
-
-
-def _skew(plan: plans.Plan) -> str:
-    """Return which scheduler could not read the counters; empty: there is none."""
-    if not (plan_facts.files_have(plan, "counters") or plan_facts.kinds_have(plan, *_COUNTING)):
-        return ""
-    for version in plan.versions.values():
+    plan = evidence.plan
+    has_sets = plan_facts.files_have(plan, "counters") or plan_facts.kinds_have(plan, *_COUNTING)
+    for version in plan.versions.values() if has_sets and check.name in _RESTING else ():
         release = _RELEASE.match(version)
         if release and (int(release[1]), int(release[2])) < COUNTERS_SINCE:
-            return f"{version} cannot read counters in slices of their own, which came with 1.35"
-    return ""
+            why = "cannot read counters in slices of their own, which came with 1.35"
+            return answer.in_doubt(f"{version} {why}")
+    return answer
 
 
 _Reviewer: TypeAlias = Callable[

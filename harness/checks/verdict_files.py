@@ -32,17 +32,12 @@ def present() -> Judges:
         version = metadata.version("flake-hunt")
     except metadata.PackageNotFoundError:
         version = ""
-    return Judges(version=version, digest=_digest(_HARNESS))
-
-
-def _digest(harness: pathlib.Path) -> str:
-    """Return the digest of names and contents, in the order of the names."""
     whole = hashlib.sha256()
     for package in _SOURCES:
-        for path in sorted((harness / package).rglob("*.py")):
-            whole.update(f"{path.relative_to(harness).as_posix()}\0".encode())
+        for path in sorted((_HARNESS / package).rglob("*.py")):
+            whole.update(f"{path.relative_to(_HARNESS).as_posix()}\0".encode())
             whole.update(hashlib.sha256(path.read_bytes()).digest())
-    return f"sha256:{whole.hexdigest()}"
+    return Judges(version=version, digest=f"sha256:{whole.hexdigest()}")
 
 
 CHECK_FAILED = "the check failed: "

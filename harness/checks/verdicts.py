@@ -205,6 +205,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
 def meant_pairs(pairs: int, allocations: int) -> str:
     """Return what is counted, in brackets, where that is more than there are allocations.
 

@@ -20,7 +20,6 @@ from harness.checks import findings, protocol, verdicts
 from harness.checks.devices import device_catalogue
 from harness.checks.holds import claim_events, hold_history
 from harness.checks.observed import observations, observed_claims
-from harness.history import plans
 
 Grant: TypeAlias = claim_events.Grant
 
@@ -187,9 +186,9 @@ class Answers:
         return int(weights[self.which[rows]].argmax()) if len(rows) else 0
 
 
-def applies(plan: plans.Plan) -> bool:
-    """Return whether runs with this plan owe guarantees about devices: those with slices do."""
-    return observations.SLICES in plan.resources
+def asking(ask: Ask) -> Callable[[protocol.Evidence], Answers]:
+    """Return the answers of a check that asks about each grant."""
+    return lambda evidence: evidence[Allocations].ask(ask)
 
 
 def of_each(
@@ -198,15 +197,16 @@ def of_each(
     guarantee: str,
     promise: str,
     good: str,
-    ask: Ask,
+    answers: Callable[[protocol.Evidence], Answers],
+    needs: Sequence[protocol.Kind] = (),
     rests_on: Sequence[str] = (),
     nothing: str = NOTHING,
 ) -> protocol.Check:
-    """Return a check that asks about each allocation; NotExamined if there were none.
+    """Return a check of each allocation; NotExamined if there were none.
 
     The answers rest on what the catalogue knows of the resources `rests_on`: runs that do not
     observe them do not owe the guarantee, and if versions of one of them may be missing, nothing is
-    examined. `good` and `nothing` as in `result`.
+    examined. `good` and `nothing` as in `result`; `needs` is what `answers` asks for beside.
     """
     observed = {observations.SLICES, *rests_on}
 
@@ -215,14 +215,14 @@ def of_each(
         gaps = sorted(allocations.catalogue.gaps.intersection(rests_on))
         if gaps:
             return not_examined(check, f"versions of {', '.join(gaps)} may be missing")
-        return result(check, allocations, allocations.ask(ask), good=good, nothing=nothing)
+        return result(check, allocations, answers(evidence), good=good, nothing=nothing)
 
     check = protocol.Check(
         name=name,
         guarantee=guarantee,
         promise=promise,
         applies=lambda plan: observed <= set(plan.resources),
-        needs=(Allocations,),
+        needs=(Allocations, *needs),
         judge=judge,
     )
     return check

@@ -64,7 +64,7 @@ DISTINCT_DEVICES = allocation_judging.of_each(
     guarantee="X",
     promise="no device is allocated twice to one claim, except in shares with different IDs",
     good="no claim has a device twice",
-    ask=_ask_distinct,
+    answers=allocation_judging.asking(_ask_distinct),
 )
 
 
@@ -84,7 +84,7 @@ GRANTED_ACCESS = allocation_judging.of_each(
     guarantee="N",
     promise="a device is allocated with admin access exactly if its request asks for that",
     good="admin access is where it was asked for, and nowhere else",
-    ask=_ask_access,
+    answers=allocation_judging.asking(_ask_access),
 )
 
 
@@ -152,7 +152,7 @@ GRANTED_SHARES = allocation_judging.of_each(
     ),
     good="all shares are of devices that can be shared, and consume what they should",
     rests_on=(observations.SLICES,),
-    ask=_ask_shares,
+    answers=allocation_judging.asking(_ask_shares),
 )
 
 
@@ -249,5 +249,5 @@ COPIED_RESULTS = allocation_judging.of_each(
     promise="tolerations, binding conditions and configuration of a result are those it is made from",
     good="all results repeat what they are made from",
     rests_on=(observations.SLICES, observations.CLASSES),
-    ask=_ask_copies,
+    answers=allocation_judging.asking(_ask_copies),
 )

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.checks import protocol, verdicts
+from harness.checks import protocol
 from harness.checks.devices import allocation_judging, device_catalogue, device_timelines
 from harness.checks.observed import observations
 
@@ -37,30 +37,23 @@ LAG_S = 60.0
 """Seconds by which a scheduler without faults may lag; attempts are thousands of times faster."""
 
 
-def _judge_existence(evidence: protocol.Evidence) -> verdicts.Answer:
-    allocations = evidence[allocation_judging.Allocations]
-    timelines = evidence[device_timelines.PoolTimelines]
-    if observations.SLICES in allocations.catalogue.gaps:
-        why = f"versions of {observations.SLICES} may be missing"
-        return allocation_judging.not_examined(EXISTING_DEVICES, why)
-    views, has_faults = evidence[device_timelines.AttemptViews], bool(evidence.plan.faults)
-    judge = _Judge(allocations, timelines, views, has_faults)
-    return allocation_judging.result(
-        EXISTING_DEVICES, allocations, judge.answers(), good="all devices were there"
-    )
+def _existence(evidence: protocol.Evidence) -> allocation_judging.Answers:
+    return _Judge(
+        evidence[allocation_judging.Allocations],
+        evidence[device_timelines.PoolTimelines],
+        evidence[device_timelines.AttemptViews],
+        bool(evidence.plan.faults),
+    ).answers()
 
 
-EXISTING_DEVICES = protocol.Check(
+EXISTING_DEVICES = allocation_judging.of_each(
     name="existing_devices",
     guarantee="N",
     promise="every allocated device is in the newest generation of a complete and valid pool",
-    applies=allocation_judging.applies,
-    needs=(
-        allocation_judging.Allocations,
-        device_timelines.PoolTimelines,
-        device_timelines.AttemptViews,
-    ),
-    judge=_judge_existence,
+    good="all devices were there",
+    rests_on=(observations.SLICES,),
+    needs=(device_timelines.PoolTimelines, device_timelines.AttemptViews),
+    answers=_existence,
 )
 
 
@@ -238,5 +231,5 @@ REACHABLE_DEVICES = allocation_judging.of_each(
     promise="an allocation admits the nodes from which all of its devices can be reached, no others",
     good="all devices can be reached from the nodes that their allocations admit",
     rests_on=(observations.SLICES, observations.NODES),
-    ask=_ask,
+    answers=allocation_judging.asking(_ask),
 )

@@ -99,7 +99,7 @@ SELECTED_DEVICES = allocation_judging.of_each(
     promise="each allocated device matches the selectors of its request and of its class",
     good="all devices match the selectors of their requests and classes",
     rests_on=(observations.SLICES, observations.CLASSES),
-    ask=_ask_selectors,
+    answers=allocation_judging.asking(_ask_selectors),
 )
 
 
@@ -186,35 +186,30 @@ CLAIM_CONSTRAINTS = allocation_judging.of_each(
     good="all constraints hold",
     nothing="no claim with constraints was allocated",
     rests_on=(observations.SLICES,),
-    ask=_ask_constraints,
+    answers=allocation_judging.asking(_ask_constraints),
 )
 
 
 # ------------------------------------------------------------------------------- amounts
-def judge(evidence: protocol.Evidence) -> verdicts.Answer:
+def _requested(evidence: protocol.Evidence) -> allocation_judging.Answers:
     allocations = evidence[allocation_judging.Allocations]
-    timelines = evidence[device_timelines.PoolTimelines]
     answers = allocations.ask(lambda case: allocation_judging.wrong(_problems(case.grant)))
-    is_stale = plan_facts.plans_effect(evidence.plan, Effect.OLD_STATE)
-    if not (allocations.catalogue.gaps or is_stale):
-        views = evidence[device_timelines.AttemptViews]
-        answers = _Judge(allocations, timelines, views).with_certain(answers)
-    return allocation_judging.result(
-        REQUESTED_RESULTS, allocations, answers, good="all requests got what they ask for"
+    if allocations.catalogue.gaps or plan_facts.plans_effect(evidence.plan, Effect.OLD_STATE):
+        return answers
+    timelines, views = (
+        evidence[device_timelines.PoolTimelines],
+        evidence[device_timelines.AttemptViews],
     )
+    return _Judge(allocations, timelines, views).with_certain(answers)
 
 
-REQUESTED_RESULTS = protocol.Check(
+REQUESTED_RESULTS = allocation_judging.of_each(
     name="requested_results",
     guarantee="N",
     promise="a claim gets as many devices as each of its requests, or one alternative of it, asks for",
-    applies=allocation_judging.applies,
-    needs=(
-        allocation_judging.Allocations,
-        device_timelines.PoolTimelines,
-        device_timelines.AttemptViews,
-    ),
-    judge=judge,
+    good="all requests got what they ask for",
+    needs=(device_timelines.PoolTimelines, device_timelines.AttemptViews),
+    answers=_requested,
 )
 
 

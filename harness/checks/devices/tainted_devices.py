@@ -69,20 +69,19 @@ def _judge_taints(evidence: protocol.Evidence) -> verdicts.Answer:
         if (is_told or timelines.was_tainted(hold.device))
         and not timelines.could_be_clear(hold.device, known[hold.uid], until=hold.from_rv)
     ]
-    unless = (
-        ""
-        if examined
-        else ("of no allocation is known what the scheduler had seen, so nothing was examined")
-    )
-    if gaps:
-        unless = "versions of slices or rules may be missing, so nothing was examined"
-    told = f"{findings.first(found) if found else 'no tainted device was allocated'}; "
+    unless = "" if examined else "of no allocation is known what the scheduler had seen"
+    unless = "versions of slices or rules may be missing" if gaps else unless
+    told = findings.first(found) if found else "no tainted device was allocated"
     return findings.result(
         TAINTED_DEVICES,
         found,
         is_kept=not unless,
         examined=len(examined),
-        reason=unless or f"{told}{len(examined)} allocations examined",
+        reason=(
+            f"{unless}, so nothing was examined"
+            if unless
+            else f"{told}; {len(examined)} allocations examined"
+        ),
     )
 
 

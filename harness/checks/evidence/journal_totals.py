@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from harness.checks import protocol
+from harness.checks import protocol, verdicts
 from harness.checks.evidence import acknowledged_writes, observed_versions
 from harness.checks.holds import hold_history
 from harness.history import histories, plans, records
@@ -96,8 +96,7 @@ class Operations(msgspec.Struct, kw_only=True):
             return ""
         name = max(self.errors, key=lambda name: self.errors[name])
         example = f": {self.examples[name]}" if self.examples.get(name) else ""
-        count = self.errors[name]
-        times = "once" if count == 1 else f"{count:,} times"
+        times = verdicts.times(self.errors[name])
         return f"the most frequent API error: {name}{example} ({times})"
 
 

@@ -124,13 +124,11 @@ class ObjectLives:
         born = observed_versions.as_integers(self._born)
         again = len(born) - len(observed_versions.distinct(born))
         if again:
-            told = f"{again:,} uids of {self._resource} came back"
-            self._found.add(LAWFUL, told, doubts_holds=self._doubts_holds(is_loss=False))
+            self._add(LAWFUL, f"{again:,} uids of {self._resource} came back")
         missing = self._alive.keys() - self._finals if has_final_list else ()
         for uid in sorted(missing):
             text = "were never deleted, but are missing in the final list"
-            told = f"{self._resource} with uid {uid} {text}"
-            self._found.add(FINAL, told, doubts_holds=self._doubts_holds(is_loss=True))
+            self._add(FINAL, f"{self._resource} with uid {uid} {text}", is_loss=True)
 
     # ----------------------------------------------------------------------- records
 
@@ -211,12 +209,12 @@ class ObjectLives:
     def _dispute(
         self, name: str, seen: observations.SeenAny, text: str, *, is_loss: bool = False
     ) -> None:
-        told = f"{contradictions.titled(seen)}: {text}"
-        self._found.add(name, told, doubts_holds=self._doubts_holds(is_loss=is_loss))
+        self._add(name, f"{contradictions.titled(seen)}: {text}", is_loss=is_loss)
 
-    def _doubts_holds(self, *, is_loss: bool) -> bool:
+    def _add(self, name: str, told: str, *, is_loss: bool = False) -> None:
         is_in_gap = is_loss and self._ends_in_gap
-        return self._resource in contradictions.OF_HOLDS and not is_in_gap
+        is_of_holds = self._resource in contradictions.OF_HOLDS
+        self._found.add(name, told, doubts_holds=is_of_holds and not is_in_gap)
 
 
 def _is_same(known: _Version, now: _Version) -> bool:

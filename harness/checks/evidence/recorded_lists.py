@@ -95,8 +95,7 @@ class RecordedLists:
             self._last_rv = version
         else:
             text = f"{contradictions.titled(seen)} came after {self._last_rv}"
-            is_of_holds = self._resource in contradictions.OF_HOLDS
-            self._found.add(ORDER, text, doubts_holds=is_of_holds)
+            self._found.add(ORDER, text, doubts_holds=self._resource in contradictions.OF_HOLDS)
 
     def _observe_listed(self, seen: observations.SeenAny) -> None:
         self._takes_events = False

@@ -52,12 +52,20 @@ def kill_windows(
 ) -> dict[str, list[Window]]:
     if not ends or audited.is_restored:
         return {}
-    differences = _clock_differences(audited, streams)
-    if not differences:
-        return {}
+    known = {
+        version: write for writes in audited.writes.values() for version, write in writes.items()
+    }
+    # By how much the recorder's clock seems to be ahead of the log's, for each write.
+    differences = [
+        seen.ts_ns - answered
+        for stream in streams
+        for version, seen in stream.seen.items()
+        if version in known and (answered := time_of(known[version].answered))
+    ]
     return {
         resource: list(_windows(list(writes.values()), ends, differences))
         for resource, writes in audited.writes.items()
+        if differences
     }
 
 
@@ -76,21 +84,6 @@ def _windows(
         after = [version for received, _, version in timed if received > dead_ns]
         if after:
             yield Window(max(before, default=0), min(after), from_ns)
-
-
-def _clock_differences(
-    audited: audit_history.AuditHistory, streams: Iterable[witnessed_writes.Stream]
-) -> list[int]:
-    """Return by how much the recorder's clock seems to be ahead of the log's, for each write."""
-    known = {
-        version: write for writes in audited.writes.values() for version, write in writes.items()
-    }
-    return [
-        seen.ts_ns - answered
-        for stream in streams
-        for version, seen in stream.seen.items()
-        if version in known and (answered := time_of(known[version].answered))
-    ]
 
 
 def time_of(text: str) -> int:
