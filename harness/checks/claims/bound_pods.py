@@ -170,14 +170,13 @@ def _users(version: claim_versions.Version) -> dict[_User, Any]:
     """Return what may use a claim, with the node selector; nothing unless it is allocated."""
     if version.allocation is None:
         return {}
-    selector, identity = version.allocation.node_selector, id(version.allocation)
-    return {
-        (item.uid if item.resource == observations.PODS else f"group {item.name}", identity): (
-            selector
-        )
+    users = [
+        item.uid if item.resource == observations.PODS else f"group {item.name}"
         for item in version.consumers
         if item.resource in (observations.PODS, observations.POD_GROUPS)
-    }
+    ]
+    allocation = version.allocation
+    return {(user, id(allocation)): allocation.node_selector for user in users}
 
 
 def _finding(binding: Binding, problems: Sequence[str]) -> findings.Finding:

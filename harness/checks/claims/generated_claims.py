@@ -146,8 +146,6 @@ def _filled(value: Any, key: str) -> Any:
                 kept.setdefault("count", 1)
         case "tolerations":
             kept.setdefault("operator", "Equal")
-        case _:
-            pass
     return kept
 
 

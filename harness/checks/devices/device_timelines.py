@@ -101,8 +101,6 @@ def _planned(steps: Iterable[records.Body]) -> Iterator[tuple[str, View]]:
             case "informer.listed" | "informer.gap" if step.fields["informer"] in INFORMERS:
                 # A new list may be older than what was known.
                 known[INFORMERS[step.fields["informer"]]] = UNKNOWN
-            case _:
-                pass
 
 
 # -------------------------------------------------------------------------------- taints

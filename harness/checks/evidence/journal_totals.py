@@ -128,8 +128,6 @@ def _count(found: Operations, plan: plans.Plan, reader: histories.EvidenceReader
                 _complete(found, plan, begun.pop(record.op, None), record)
             case records.Waited():
                 found.begun_beside += bool(record.begun_beside)
-            case _:
-                pass
     return len(begun)
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from harness.checks.observed import (
     folders,
     observations,
-    observed_claims,
-    observed_cluster,
     observed_pods,
 )
 
@@ -48,43 +46,32 @@ class UsedFeatures(folders.Folder):
         return implicit or not self._resources.isdisjoint(self._extended)
 
     def see_new_claim(self, seen: observations.SeenClaim) -> None:
-        self.seen.update(_of_claim(seen.object.spec.devices))
+        spec = seen.object.spec.devices
+        self._note("constraints", spec.constraints)
+        for request in spec.requests or ():
+            self._note("alternatives", request.first_available)
+            self._note("admin access", request.exactly and request.exactly.admin_access)
 
     def see_slice(self, seen: observations.SeenSlice) -> None:
         for device in seen.object.spec.devices or ():
-            self.seen.update(_of_device(device))
+            self._note("shares", device.allow_multiple_allocations)
+            self._note("counters", device.consumes_counters)
+            self._note("binding conditions", device.binding_conditions)
+            self._note("taints", any(taint.is_blocking for taint in device.taints or ()))
 
     def see_taint_rule(self, seen: observations.SeenTaintRule) -> None:
-        if seen.object.spec.taint.is_blocking:
-            self.seen.add("taints")
+        self._note("taints", seen.object.spec.taint.is_blocking)
 
     def see_class(self, seen: observations.SeenClass) -> None:
         self._extended.add(seen.object.spec.extended_resource_name)
 
+    def _note(self, feature: str, is_used: object) -> None:
+        if is_used:
+            self.seen.add(feature)
+
     def see_pod(self, seen: observations.SeenPod) -> None:
         if seen.type in ("ADDED", "LISTED"):
             self._resources.update(_resources(seen.object.spec))
-
-
-def _of_claim(spec: observed_claims.DeviceClaim) -> Iterator[str]:
-    if spec.constraints:
-        yield "constraints"
-    for request in spec.requests or ():
-        if request.first_available:
-            yield "alternatives"
-        if request.exactly is not None and request.exactly.admin_access:
-            yield "admin access"
-
-
-def _of_device(device: observed_cluster.Device) -> Iterator[str]:
-    if device.allow_multiple_allocations:
-        yield "shares"
-    if device.consumes_counters:
-        yield "counters"
-    if device.binding_conditions:
-        yield "binding conditions"
-    if any(taint.is_blocking for taint in device.taints or ()):
-        yield "taints"
 
 
 def _resources(spec: observed_pods.PodSpec) -> Iterator[str]:

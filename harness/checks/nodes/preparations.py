@@ -109,7 +109,7 @@ class Reading:
         return [
             _preparation(self._last[uid], refusal.devices, refusal.begun_ns)
             for uid, refusal in sorted(self._refusals.items())
-            if uid in self._last.keys() - opened and refusal.begun_ns > self._last[uid].ts_ns
+            if uid in self._last and uid not in opened and refusal.begun_ns > self._last[uid].ts_ns
         ]
 
     @property
@@ -146,8 +146,6 @@ class Reading:
                 self._last_refusal = f"{record.reason}: {record.message}"
                 if record.reason == _HELD and (holder := _HOLDER.search(record.message)):
                     self._refusals[holder[1]] = record
-            case _:
-                pass
 
     def _end_all(self, record: records.NodeRebooted) -> None:
         if (record.node, record.boot_id) in self.rebooted:  # found again by the next process

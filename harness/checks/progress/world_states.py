@@ -114,8 +114,9 @@ class WorldState(folders.Folder):
     def note(self, obj: Object, ts_ns: int, *, is_gone: bool) -> None:
         """Note a pod, claim or slice as it is now, or that it is gone."""
         table, uid = self._tables[obj.KIND], obj.metadata.uid
-        before = table.get(uid)
-        _put(table, uid, None if is_gone else obj)
+        before = table.pop(uid, None) if is_gone else table.get(uid)
+        if not is_gone:
+            table[uid] = obj
         if _milestones(obj) if is_gone else _milestones(before) != _milestones(obj):
             self._moved(ts_ns)
         if isinstance(obj, observed_claims.Claim):
@@ -124,7 +125,10 @@ class WorldState(folders.Folder):
                 self._note_grants(obj)
 
     def _see(self, table: dict[str, Any], key: str, value: Any, seen: observations.SeenAny) -> None:
-        _put(table, key, None if seen.is_gone else value)
+        if seen.is_gone:
+            table.pop(key, None)
+        else:
+            table[key] = value
         self._moved(seen.ts_ns)
 
     def _moved(self, ts_ns: int) -> None:
@@ -139,14 +143,6 @@ class WorldState(folders.Folder):
             request = asked.get(result.request)
             if request is not None and request.selectors:
                 self.granted.add((request.kind, result.id))
-
-
-def _put(table: dict[str, Any], key: str, value: Any) -> None:
-    """Put a value into a table; None: remove it."""
-    if value is None:
-        table.pop(key, None)
-    else:
-        table[key] = value
 
 
 def _milestones(obj: Object | None) -> Sequence[object]:

@@ -282,15 +282,12 @@ def _is_dry_run(event: Event) -> bool:
     _, _, query = event.requestURI.partition("?")
     if "dryRun" in query and urllib.parse.parse_qs(query).get("dryRun"):
         return True
-    options = _document(event.requestObject) if _has_delete_options(event) else {}
+    subresource = event.objectRef.subresource if event.objectRef else ""
+    has_options = event.verb in ("delete", "deletecollection") or subresource == "eviction"
+    options = _document(event.requestObject) if has_options else {}
     if options.get("kind") == "Eviction":
         options = options.get("deleteOptions") or {}
     return isinstance(options, dict) and bool(options.get("dryRun"))
-
-
-def _has_delete_options(event: Event) -> bool:
-    subresource = event.objectRef.subresource if event.objectRef else ""
-    return event.verb in ("delete", "deletecollection") or subresource == "eviction"
 
 
 def _document(content: msgspec.Raw) -> dict[str, Any]:
