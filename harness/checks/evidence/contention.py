@@ -7,8 +7,8 @@ of it: devices went from claim to claim, and several claims, or several pods, wa
 A claim waits until its first allocation, a pod until it is bound; what is being deleted does not
 wait. Claims and pods are counted apart: versions of different resources have no common order.
 
-What a scheduler says of the pods that it does not bind is in their conditions. It explains a load
-that is too small, and no guarantee rests on it.
+The conditions of pods that are not bound have their scheduler's reason. It explains a load that is
+too small, and no guarantee rests on it.
 """
 
 import collections
@@ -104,7 +104,7 @@ def answer(folded: hold_history.HoldHistory, waiting: Contention, least: int) ->
 
 # ------------------------------------------------------------------- pods that are not bound
 class UnboundPods(folders.Folder):
-    """What schedulers say of the pods that they have not bound."""
+    """The reasons that schedulers give for the pods that they have not bound."""
 
     def __init__(self) -> None:
         self._binding: set[str] = set()

@@ -33,7 +33,7 @@ _Key = tuple[str, str]
 _Use = tuple[_Key, str]
 """A claim, and one of its requests; empty: all."""
 _Granted = tuple[observed_claims.DeviceClaim, observed_claims.Allocation | None]
-"""What a claim asked for, and what it got."""
+"""The requests of a claim, and its allocation."""
 Environment = Mapping[str, str]
 
 
@@ -73,7 +73,7 @@ class Expectations(folders.Folder):
 
     @functools.cached_property
     def _granted(self) -> dict[_Key, _Granted]:
-        """What each claim had last."""
+        """Each claim, as its last version with an allocation was."""
         found: dict[_Key, _Granted] = {key: (asked, None) for key, asked in self._asked.items()}
         last = self._history.events.last_grants()
         for life in self._history.claims.values():
