@@ -1,11 +1,11 @@
-"""Random operations against a server and the reference at once: every answer and every event has to
-be the expected one.
+"""Random operations against the store and the reference at once: every answer and every event has
+to be the expected one.
 """
 
 import collections
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import hypothesis
 from hypothesis import stateful
@@ -29,33 +29,30 @@ uids = st.sampled_from(["none", "right", "wrong"])
 selectors = st.sampled_from([None, (LABEL, "x"), (LABEL, "y")])
 
 
-class Steps:
-    """How often each rule was taken, over all runs of this process."""
-
-    taken: ClassVar[collections.Counter[str]] = collections.Counter()
+HISTORY_MAX = 12
+TAKEN: collections.Counter[str] = collections.Counter()
+"""How often each rule was taken, over all runs of this process."""
 
 
 class Machine(stateful.RuleBasedStateMachine):
-    """Subclasses say which server."""
+    """The store and the reference, which do the same."""
 
-    def start(self) -> servers.Server:
-        raise NotImplementedError
-
-    history_max: ClassVar[int | None] = None
+    def start(self) -> servers.StoreServer:
+        return servers.StoreServer(HISTORY_MAX)
 
     def __init__(self) -> None:
         super().__init__()
         self.server = self.start()
         listing = self.server.ask("GET", self.path("configmaps"))
         version = int(listing.body["metadata"]["resourceVersion"])
-        self.reference = reference.Reference(version, history_max=self.history_max)
+        self.reference = reference.Reference(version, history_max=HISTORY_MAX)
         self.first_version = version
         self.watches: list[tuple[servers.Watch, str, reference.Selector, int]] = []
         self.past: dict[reference.Key, list[int]] = collections.defaultdict(list)
         self.known_uids: set[str] = set()
 
     def path(self, kind: str, name: str = "", subresource: str = "") -> str:
-        parts = ("/api/v1/namespaces", self.server.namespace, kind, name, subresource)
+        parts = ("/api/v1/namespaces/default", kind, name, subresource)
         return "/".join(part for part in parts if part)
 
     # -------------------------------------------------------------- creating
@@ -309,7 +306,7 @@ class Machine(stateful.RuleBasedStateMachine):
         """A deletion that is not done."""
         answer = self.server.ask("DELETE", self.path(kind, name), query={"dryRun": "All"})
         assert answer.status == (200 if (kind, name) in self.reference.objects else 404), answer
-        Steps.taken["delete_dry"] += 1
+        TAKEN["delete_dry"] += 1
 
     @stateful.rule(kind=kinds, selector=selectors, grace_s=st.sampled_from([None, None, 0, 5]))
     def delete_collection(
@@ -329,7 +326,7 @@ class Machine(stateful.RuleBasedStateMachine):
             )
             if left is not None:
                 self.past[kind, state.name].append(left.version)
-        Steps.taken["delete_collection"] += 1
+        TAKEN["delete_collection"] += 1
 
     # -------------------------------------------------------------- reading
 
@@ -343,7 +340,7 @@ class Machine(stateful.RuleBasedStateMachine):
         query = {"labelSelector": "=".join(selector)} if selector else {}
         answer = self.server.ask("GET", self.path(kind), query=query)
         self._expect_list(kind, selector, answer)
-        Steps.taken["list"] += 1
+        TAKEN["list"] += 1
 
     def _expect_list(
         self, kind: str, selector: reference.Selector, answer: servers.Answer
@@ -359,7 +356,7 @@ class Machine(stateful.RuleBasedStateMachine):
     def watch(self, kind: str, selector: reference.Selector, back: int) -> None:
         version = max(self.reference.version - back, self.first_version)
         watch = self.server.watch(kind, version, selector)
-        Steps.taken["watch"] += 1
+        TAKEN["watch"] += 1
         try:
             self.reference.events_after(kind, version, selector)
         except reference.RefusedError as refusal:
@@ -371,11 +368,7 @@ class Machine(stateful.RuleBasedStateMachine):
     def _expect_expired(
         self, watch: servers.Watch | servers.Answer, refusal: reference.RefusedError
     ) -> None:
-        if not isinstance(watch, servers.Answer):
-            (event,) = watch.take(1)
-            watch.close()
-            assert event["type"] == "ERROR"
-            watch = servers.Answer(event["object"]["code"], event["object"])
+        assert isinstance(watch, servers.Answer)
         assert (watch.status, watch.body["reason"]) == (refusal.status, refusal.reason)
 
     @stateful.precondition(lambda self: self.watches)
@@ -386,18 +379,16 @@ class Machine(stateful.RuleBasedStateMachine):
         """
         position = number % len(self.watches)
         watch, kind, selector, version = self.watches.pop(position)
-        Steps.taken["follow"] += 1
+        TAKEN["follow"] += 1
         try:
             expected = self.reference.events_after(kind, version, selector)
         except reference.RefusedError:
-            watch.close()  # compacted under it: an open watch knows more than the history does
-            return
-        events = watch.take(len(expected))
+            return  # compacted under it: an open watch knows more than the history does
+        events = watch.take()
         assert [(e["type"], _view(kind, e["object"])) for e in events] == expected
         if expected:
             version = expected[-1][1].version
         if resume:
-            watch.close()
             resumed = self.server.watch(kind, version, selector)
             assert not isinstance(resumed, servers.Answer), resumed
             watch = resumed
@@ -405,13 +396,9 @@ class Machine(stateful.RuleBasedStateMachine):
 
     @stateful.rule(kind=kinds)
     def compact(self, kind: str) -> None:
-        if self.server.compact(kind):
-            self.reference.compact(kind)
-            Steps.taken["compact"] += 1
-
-    def teardown(self) -> None:
-        for watch, *_ in self.watches:
-            watch.close()
+        self.server.compact(kind)
+        self.reference.compact(kind)
+        TAKEN["compact"] += 1
 
     # -------------------------------------------------------------- comparing
 
@@ -423,7 +410,7 @@ class Machine(stateful.RuleBasedStateMachine):
         *,
         status: int = 200,
     ) -> None:
-        Steps.taken[rule] += 1
+        TAKEN[rule] += 1
         refusal: reference.RefusedError | None = None
         state: reference.State | None = None
         try:

@@ -1,86 +1,39 @@
-"""The store against the reference, and a server process over HTTP against it.
+"""The store against the reference.
 
 `FLAKE_HUNT_STEPS=100000 python -m pytest -s --timeout 0 tests/model_based/test_store.py` takes this
 number of steps instead of a few thousand.
 """
 
 import os
-import pathlib
-from collections.abc import Iterator
 
 import hypothesis
 import pytest
 from hypothesis import stateful
 
-from harness import processes
-from harness.client import transports
 from tests.model_based import machines, reference, servers
 
 STEPS = int(os.environ.get("FLAKE_HUNT_STEPS", "3000"))
 STEPS_A_RUN = 50
-HTTP_STEPS = 400
-HISTORY_MAX = 12
-TIMEOUT_S = 60
-
-
-class StoreMachine(machines.Machine):
-    history_max = HISTORY_MAX
-
-    def start(self) -> servers.Server:
-        return servers.StoreServer(HISTORY_MAX)
 
 
 def test_the_store_does_what_the_reference_does(capsys: pytest.CaptureFixture[str]) -> None:
-    machines.Steps.taken.clear()
+    machines.TAKEN.clear()
     stateful.run_state_machine_as_test(
-        StoreMachine, settings=machines.settings(STEPS // STEPS_A_RUN, STEPS_A_RUN)
+        machines.Machine, settings=machines.settings(STEPS // STEPS_A_RUN, STEPS_A_RUN)
     )
     with capsys.disabled():
         if "FLAKE_HUNT_STEPS" in os.environ:
-            print(f"\n{machines.Steps.taken.total()} steps: {dict(machines.Steps.taken)}")  # noqa: T201
+            print(f"\n{machines.TAKEN.total()} steps: {dict(machines.TAKEN)}")  # noqa: T201
     rules = [n for n, f in vars(machines.Machine).items() if hasattr(f, stateful.RULE_MARKER)]
     assert len(rules) > 15
-    assert not [name for name in rules if not machines.Steps.taken[name]]
+    assert not [name for name in rules if not machines.TAKEN[name]]
 
 
-@pytest.fixture
-def transport(tmp_path: pathlib.Path) -> Iterator[transports.Transport]:
-    plain = tmp_path / "plain"
-    process = processes.start_ready(
-        "apiserver",
-        processes.command(
-            "part",
-            "apiserver",
-            "--kubeconfig",
-            str(tmp_path / "tls"),
-            "--set",
-            f"plain_kubeconfig={plain}",
-        ),
-        log=tmp_path / "log",
-        ready=tmp_path / "ready",
-        timeout_s=TIMEOUT_S,
-    )
-    made = transports.connect(plain)
-    yield made
-    made.close()
-    process.kill()
-
-
-def test_a_server_does_over_http_what_the_reference_does(transport: transports.Transport) -> None:
-    class HttpMachine(machines.Machine):
-        def start(self) -> servers.Server:
-            return servers.HttpServer(transport)
-
-    stateful.run_state_machine_as_test(
-        HttpMachine, settings=machines.settings(HTTP_STEPS // STEPS_A_RUN, STEPS_A_RUN)
-    )
-
-
-class LostUpdates(StoreMachine):
+class LostUpdates(machines.Machine):
     """A store that forgets to compare versions."""
 
-    def start(self) -> servers.Server:
-        server = servers.StoreServer(HISTORY_MAX)
+    def start(self) -> servers.StoreServer:
+        server = super().start()
         ask = server.ask
 
         def careless(method: str, path: str, body: object = None, **options: object) -> object:
@@ -105,7 +58,7 @@ def test_a_store_that_loses_updates_is_found_out() -> None:
 
 
 def test_what_is_applied_again_later_is_no_change() -> None:
-    server = servers.StoreServer(HISTORY_MAX)
+    server = servers.StoreServer(machines.HISTORY_MAX)
     path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/a"
     request = {"name": "gpu", "exactly": {"deviceClassName": "c"}}
     document = {

@@ -14,6 +14,7 @@ import collections
 from collections.abc import Sequence
 from typing import Any
 
+from harness.subject import assembling
 from harness.subject.plugin import scheduling_attempts
 from harness.subject.scheduling import schedulers
 from tests.model_based.allocation import granted, problems, solving, supplies, uses
@@ -181,3 +182,12 @@ def compare(seed: int, parts: schedulers.SchedulerParts | None = None) -> collec
     comparison = Comparison(problem, parts)
     comparison.run()
     return collections.Counter([*problem.features, *comparison.outcomes])
+
+
+def is_found(seed: int, defects: Sequence[str]) -> bool:
+    """Return whether a problem disagrees with these defects, in whatever way."""
+    try:
+        compare(seed, assembling.parts(defects))
+    except Exception:  # a defect may end in any way
+        return True
+    return False

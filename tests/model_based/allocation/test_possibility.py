@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.fake_nodes import fake_objects, pool_slices
-from harness.model import naming
 from harness.scenario import claim_specs, pool_specs, possibility
-from harness.subject.allocation import allocated_states, allocators, inventories
-from harness.traffic import objects
 from tests.model_based.allocation import drawn_pools
 
 Object = dict[str, Any]
@@ -18,35 +14,11 @@ SCENARIOS = 300
 
 def allocate(pools: pool_specs.PoolsSpec, claim: claim_specs.ClaimSpec, limit: int) -> int:
     """How many of the claims the allocator satisfies, one after the other, up to a limit."""
-    nodes = [naming.node(index) for index in range(pools.nodes)]
-    slices = [piece for node in nodes for piece in pool_slices.of_node(pools, node, labels={})]
-    snapshot = inventories.snapshot_of([*slices, *pool_slices.of_cluster(pools, labels={})])
-    classes = fake_objects.device_classes(pools, labels={})
-    by_name = {item["metadata"]["name"]: item for item in classes}
-    state = allocated_states.AllocatedState()
-    for number in range(limit):
-        made = {
-            "metadata": {"name": f"c{number}", "namespace": "n", "uid": f"u{number}"},
-            "spec": objects.claim_spec(claim, pools),
-        }
-        allocator = allocators.Allocator(snapshot, state, by_name, [made])
-        found = [_allocation(allocator, pools, index) for index in range(pools.nodes)]
-        allocation = next(filter(None, found), None)
-        if allocation is None:
-            return number
-        state.add(allocation)
-    return limit
-
-
-def _allocation(
-    allocator: allocators.Allocator, pools: pool_specs.PoolsSpec, index: int
-) -> Object | None:
-    labels = fake_objects.zone_labels(pools, index)
-    try:
-        found = allocator.allocate({"metadata": {"name": naming.node(index), "labels": labels}})
-    except allocators.AllocationError:  # more than 32 devices
-        return None
-    return found[0] if found else None
+    cluster = drawn_pools.Cluster(pools)
+    while len(cluster.claims) < limit:
+        if not cluster.allocate([cluster.claim(claim, len(cluster.claims))]):
+            break
+    return len(cluster.claims)
 
 
 def test_no_claim_that_can_be_satisfied_is_refused() -> None:
