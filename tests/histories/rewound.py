@@ -1,89 +1,48 @@
 """Runs in which the API server's data were restored: revisions go back in a second history.
 
 Claim a holds D1 in the first history, claim b in the second one. In neither do two claims hold it.
+The words are versions of claims (`a:M100=D1`: claim a is modified at 100 and has D1; A is added, D
+deleted, L listed), and gaps and lists of claims, or of pods (`pods.gap112`; `relist115x1`: of one).
 """
 
-from typing import Any, Literal
+import re
+from typing import Any
 
 from harness.history import records
-from tests.histories import language
+from tests.histories import language, shared_devices
 
 Body = list[records.Body]
-CLAIMS, PODS = language.CLAIMS, language.PODS
-
-
-def claim(
-    kind: Literal["ADDED", "MODIFIED", "DELETED", "LISTED"], name: str, rv: int, *held: str
-) -> records.Observation:
-    return language.observation(CLAIMS, rv, _object(name, rv, held), kind)
-
-
-def _object(name: str, rv: int, held: tuple[str, ...]) -> dict[str, Any]:
-    results = [
-        {"request": "r", "driver": language.DRIVER, "pool": language.POOL, "device": device}
-        for device in held
-    ]
-    meta = {
-        "name": name,
-        "namespace": language.NAMESPACE,
-        "uid": f"uid-{name}",
-        "resourceVersion": str(rv),
-        "creationTimestamp": "2026-11-26T06:00:00Z",
-    }
-    status = {"allocation": {"devices": {"results": results}}} if held else {}
-    requests = [{"name": "r", "exactly": {"deviceClassName": "c"}}]
-    return {"metadata": meta, "spec": {"devices": {"requests": requests}}, "status": status}
-
-
-BEGIN: Body = [language.listed(CLAIMS, "first", 1), language.listed(PODS, "first", 1)]
-FIRST: Body = [
-    claim("ADDED", "a", 90),
-    claim("MODIFIED", "a", 100, "D1"),
-    claim("MODIFIED", "a", 110),
-    claim("DELETED", "a", 112),
-]
-SECOND: Body = [
-    claim("ADDED", "b", 102),
-    claim("MODIFIED", "b", 105, "D1"),
-    claim("MODIFIED", "b", 120),
-    claim("DELETED", "b", 121),
-]
-END: Body = [language.listed(CLAIMS, "final", 130), language.listed(PODS, "final", 130)]
-REWOUND: dict[str, Body] = {
-    "an older list": [
-        *FIRST,
-        language.gap(CLAIMS, 112),
-        language.listed(CLAIMS, "relist", 101),
-        *SECOND,
-    ],
-    "without a list": [*FIRST, *SECOND],
-    "a list of pods": [
-        *FIRST,
-        language.gap(PODS, 112),
-        language.listed(PODS, "relist", 101),
-        *SECOND,
-    ],
-    "a list that has come further": [
-        *FIRST,
-        language.gap(CLAIMS, 112),
-        language.listed(CLAIMS, "relist", 115, 1),
-        claim("LISTED", "b", 105, "D1"),
-        *SECOND[2:],
-    ],
-    "twice": [
-        *FIRST,
-        language.gap(CLAIMS, 112),
-        language.listed(CLAIMS, "relist", 95),
-        claim("ADDED", "c", 96),
-        language.gap(CLAIMS, 96),
-        language.listed(CLAIMS, "relist", 91),
-        *SECOND,
-    ],
+FIRST = "a:A90 a:M100=D1 a:M110 a:D112"
+SECOND = "b:A102 b:M105=D1 b:M120 b:D121"
+REWOUND = {
+    "an older list": f"{FIRST} gap112 relist101 {SECOND}",
+    "without a list": f"{FIRST} {SECOND}",
+    "a list of pods": f"{FIRST} pods.gap112 pods.relist101 {SECOND}",
+    "a list that has come further": f"{FIRST} gap112 relist115x1 b:L105=D1 b:M120 b:D121",
+    "twice": f"{FIRST} gap112 relist95 c:A96 gap96 relist91 {SECOND}",
 }
 """The evidence -> the observations between the first and the final lists."""
-DOUBLED: Body = [claim("ADDED", "d", 103, "D2"), claim("ADDED", "e", 104, "D2")]
-"""A double allocation in one history."""
+_KINDS: dict[str, Any] = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED", "L": "LISTED"}
+_WORD = re.compile(r"(?:(\w):([AMDL])|(pods\.)?(gap|relist))(\d+)(?:=(\w+))?(?:x(\d+))?")
 
 
-def whole(body: Body) -> Body:
-    return [*BEGIN, *body, *END]
+def whole(text: str) -> Body:
+    lists = {
+        purpose: [language.listed(name, purpose, rv) for name in (language.CLAIMS, language.PODS)]
+        for purpose, rv in (("first", 1), ("final", 130))
+    }
+    return [*lists["first"], *map(_record, text.split()), *lists["final"]]
+
+
+def _record(word: str) -> records.Body:
+    match = _WORD.fullmatch(word)
+    assert match is not None, word
+    name, kind, of_pods, what, rv, device, count = match.groups()
+    resource = language.PODS if of_pods else language.CLAIMS
+    if what == "gap":
+        return language.gap(resource, int(rv))
+    if what == "relist":
+        return language.listed(resource, "relist", int(rv), int(count or 0))
+    driver = {"driver": language.DRIVER, "pool": language.POOL}
+    results = [{"request": "r", **driver, "device": device}] if device else []
+    return shared_devices.allocated(int(rv), name, results, _KINDS[kind])

@@ -1,259 +1,51 @@
-"""A second judge of exclusivity: folds the holds in SQL, to compare with the check and the tables.
+"""A second judge of exclusivity, to compare with the check and the tables; it shares no code.
 
 The definition is that of the README and not the code of the checks: a claim holds a device from the
 version that writes the device into `status.allocation` to the one that removes it or deletes the
 claim. If a gap in the watch hides the end, the hold ends right behind the last version before it.
 Where the revisions go back, a second history begins, which cannot be put in order with the first
 one: all holds end there, and none begins afterwards.
-It shares no code with the checks.
 """
 
-import contextlib
-from collections.abc import Iterator, Sequence
+import collections
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from harness.history import directories
-from harness.tables import database
 
-OBSERVED = """
-CREATE TABLE observed (
-    run VARCHAR, position BIGINT, record VARCHAR, resource VARCHAR, type VARCHAR,
-    purpose VARCHAR, rv BIGINT, count BIGINT, ts_ns BIGINT, uid VARCHAR, namespace VARCHAR,
-    name VARCHAR, content JSON
-)
-"""
-"""`position` orders the records of one run as the recorder wrote them."""
-READ = """
-INSERT INTO observed
-SELECT ?, row_number() OVER (), record, resource, type, purpose,
-    coalesce(resource_version, after_resource_version), count, ts_ns,
-    json_extract_string(object, '$.metadata.uid'),
-    json_extract_string(object, '$.metadata.namespace'),
-    json_extract_string(object, '$.metadata.name'),
-    CASE resource
-        WHEN 'resourceslices' THEN json_extract(object, '$.spec')
-        WHEN 'resourceclaims' THEN json_extract(object, '$.status')
-    END
-FROM read_json(?, format = 'newline_delimited', ignore_errors = true,
-    compression = ?, maximum_object_size = 67108864, columns = {
-        record: 'VARCHAR', resource: 'VARCHAR', type: 'VARCHAR', purpose: 'VARCHAR',
-        resource_version: 'BIGINT', after_resource_version: 'BIGINT', count: 'BIGINT',
-        ts_ns: 'BIGINT', object: 'JSON'})
-"""
-RELISTS = """
-CREATE VIEW relists AS
-WITH listed AS (
-    SELECT run, position, row_number() OVER (PARTITION BY run ORDER BY position) AS number
-    FROM observed WHERE resource = 'resourceclaims' AND type = 'LISTED'
-),
-lists AS (
-    SELECT o.run, o.position, o.count,
-        coalesce(
-            (SELECT arg_max(g.rv, g.position) FROM observed g WHERE g.run = o.run
-                AND g.record = 'gap' AND g.resource = o.resource AND g.position < o.position),
-            (SELECT max(e.rv) FROM observed e WHERE e.run = o.run AND e.resource = o.resource
-                AND e.position < o.position AND e.record IN ('observation', 'listed')),
-            0) AS certain_rv,
-        (SELECT count(*) FROM listed l
-            WHERE l.run = o.run AND l.position < o.position) AS before,
-        lead(o.position) OVER (PARTITION BY o.run ORDER BY o.position) AS next_position
-    FROM observed o
-    WHERE o.record = 'listed' AND o.purpose = 'relist' AND o.resource = 'resourceclaims'
-)
-SELECT lists.run, lists.position, certain_rv, next_position,
-    CASE WHEN count <= 0 THEN lists.position
-        ELSE coalesce(listed.position, 4611686018427387904) END AS ended
-FROM lists LEFT JOIN listed
-    ON listed.run = lists.run AND listed.number = lists.before + lists.count
-"""
-"""Lists of the claims after a gap: `certain_rv` is the last version before it."""
-REWINDS = """
-CREATE VIEW rewinds AS
-WITH claims AS (
-    SELECT run, position, type, purpose, rv, max(rv) OVER (
-        PARTITION BY run ORDER BY position
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newest
-    FROM observed
-    WHERE resource = 'resourceclaims' AND record IN ('observation', 'listed')
-),
-listed AS (
-    SELECT s.run, r.position, s.uid, s.rv
-    FROM observed s JOIN relists r ON s.run = r.run
-        AND s.position > r.position AND s.position <= r.ended
-    WHERE s.resource = 'resourceclaims' AND s.type = 'LISTED' AND s.rv <= r.certain_rv
-        AND json_array_length(s.content, '$.allocation.devices.results') > 0
-)
-SELECT run, min(position) AS position FROM (
-    SELECT run, position FROM claims
-    WHERE rv < newest AND coalesce(type NOT IN ('LISTED', 'FINAL'), purpose <> 'final')
-    UNION ALL
-    SELECT l.run, l.position FROM listed l
-    WHERE NOT EXISTS (
-        SELECT 1 FROM observed e WHERE e.run = l.run AND e.resource = 'resourceclaims'
-            AND e.uid = l.uid AND e.rv = l.rv AND e.position < l.position)
-) GROUP BY run
-"""
-"""Where the revisions of a run go back: the first list or event that is older than what came
-before, or list with an allocation in a version that was not observed, although the watch had come
-further."""
-VERSIONS = """
-CREATE VIEW claim_versions AS
-WITH seen AS (
-    SELECT o.* FROM observed o LEFT JOIN rewinds w ON w.run = o.run
-    WHERE record = 'observation' AND resource = 'resourceclaims' AND type <> 'FINAL'
-        AND (w.position IS NULL OR o.position < w.position)
-),
-told AS (
-    SELECT s.run, s.position::DOUBLE AS place, s.uid, s.rv, s.ts_ns, s.type = 'DELETED' AS gone,
-        json_extract(s.content, '$.allocation.devices.results') AS results,
-        CASE WHEN s.type = 'LISTED' AND s.position <= r.ended THEN r.certain_rv + 1 END
-            AS released_rv
-    FROM seen s ASOF LEFT JOIN relists r ON s.run = r.run AND s.position > r.position
-),
-vanished AS (
-    SELECT r.run, r.ended + 0.5 AS place, u.uid, r.certain_rv + 1 AS rv, u.ts_ns, true AS gone,
-        NULL::JSON AS results, NULL::BIGINT AS released_rv
-    FROM relists r
-    JOIN (SELECT run, uid, min(position) AS position, max(ts_ns) AS ts_ns FROM seen
-            GROUP BY ALL) u
-        ON u.run = r.run AND u.position <= r.ended
-    WHERE (r.next_position IS NULL OR r.next_position > r.ended)
-        AND NOT EXISTS (
-            SELECT 1 FROM seen s WHERE s.run = r.run AND s.uid = u.uid AND s.type = 'LISTED'
-                AND s.position > r.position AND s.position <= r.ended)
-)
-SELECT *, row_number() OVER (PARTITION BY run, uid ORDER BY place) AS step
-FROM (SELECT * FROM told UNION ALL SELECT * FROM vanished)
-"""
-"""The versions of each claim in order; a claim that a list lacks has one without devices."""
-HOLDS = """
-CREATE VIEW holds AS
-WITH results AS (
-    SELECT run, uid, step, unnest(from_json(results, '["JSON"]')) AS result,
-        generate_subscripts(from_json(results, '["JSON"]'), 1) AS number
-    FROM claim_versions WHERE NOT gone AND json_type(results) = 'ARRAY'
-),
-fields AS (
-    SELECT run, uid, step, number,
-        concat_ws('/', json_extract_string(result, '$.driver'),
-            json_extract_string(result, '$.pool'), json_extract_string(result, '$.device'))
-            AS device,
-        coalesce(json_extract_string(result, '$.adminAccess') = 'true', false) AS admin,
-        coalesce(json_extract_string(result, '$.shareID'), '') <> '' AS part,
-        json_extract(result, '$.consumedCapacity')::VARCHAR AS consumed
-    FROM results
-),
-held AS (
-    SELECT run, uid, step, device, bool_or(NOT admin AND NOT part) AS exclusive,
-        bool_or(NOT admin AND part) AS shared,
-        coalesce(string_agg(consumed, ',' ORDER BY number) FILTER (NOT admin AND part), '')
-            AS consumed
-    FROM fields GROUP BY run, uid, step, device
-),
-runs_of_steps AS (
-    SELECT *, step - row_number() OVER (
-        PARTITION BY run, uid, device, exclusive, shared, consumed ORDER BY step) AS island
-    FROM held
-),
-islands AS (
-    SELECT run, uid, device, exclusive, shared, min(step) AS first, max(step) AS last
-    FROM runs_of_steps GROUP BY run, uid, device, exclusive, shared, consumed, island
-),
-names AS (
-    SELECT run, uid, first(namespace ORDER BY position) AS namespace,
-        first(name ORDER BY position) AS name
-    FROM observed WHERE resource = 'resourceclaims' AND uid IS NOT NULL GROUP BY run, uid
-)
-SELECT i.run, i.device, i.uid, n.namespace, n.name,
-    CASE WHEN i.exclusive THEN 'exclusive' WHEN i.shared THEN 'share' ELSE 'admin' END AS kind,
-    b.rv AS from_rv,
-    CASE WHEN e.step IS NOT NULL THEN
-        greatest(b.rv, CASE WHEN e.gone THEN e.rv ELSE coalesce(e.released_rv, e.rv) END)
-    END AS until_rv,
-    b.ts_ns AS from_ts_ns, e.ts_ns AS until_ts_ns
-FROM islands i
-JOIN claim_versions b ON b.run = i.run AND b.uid = i.uid AND b.step = i.first
-LEFT JOIN claim_versions e ON e.run = i.run AND e.uid = i.uid AND e.step = i.last + 1
-LEFT JOIN names n ON n.run = i.run AND n.uid = i.uid
-"""
-DEVICES = """
-CREATE VIEW devices AS
-WITH slices AS (
-    SELECT run, json_extract_string(content, '$.driver') AS driver,
-        json_extract_string(content, '$.pool.name') AS pool,
-        unnest(from_json(json_extract(content, '$.devices'), '["JSON"]')) AS device
-    FROM observed
-    WHERE record = 'observation' AND resource = 'resourceslices'
-        AND type NOT IN ('DELETED', 'FINAL')
-        AND json_type(json_extract(content, '$.devices')) = 'ARRAY'
-)
-SELECT run, concat_ws('/', driver, pool, json_extract_string(device, '$.name')) AS device,
-    bool_or(coalesce(json_extract_string(device, '$.allowMultipleAllocations') = 'true', false))
-        AS shareable
-FROM slices GROUP BY ALL
-"""
-"""Devices of all versions of slices: shareable if one of them ever allowed it."""
-EXCLUSIVITY = """
-CREATE VIEW exclusivity AS
-WITH examined AS NOT MATERIALIZED (
-    SELECT h.run, h.device, h.uid, h.from_rv,
-        coalesce(h.until_rv, 9223372036854775807) AS until_rv,
-        coalesce(h.kind = 'share' AND d.shareable, false) AS share
-    FROM holds h LEFT JOIN devices d USING (run, device)
-    WHERE h.kind = 'exclusive' OR (h.kind = 'share' AND d.shareable IS NOT NULL)
-),
-lasting AS NOT MATERIALIZED (SELECT * FROM examined WHERE until_rv > from_rv),
-touched AS (
-    SELECT DISTINCT run, device FROM (
-        SELECT run, device, from_rv < lag(until_rv) OVER (
-            PARTITION BY run, device ORDER BY from_rv) AS early
-        FROM lasting)
-    WHERE early
-),
-ordered AS (
-    SELECT *, max(until_rv) OVER (PARTITION BY run, device ORDER BY from_rv
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached,
-        lead(from_rv) OVER (PARTITION BY run, device ORDER BY from_rv) AS next_rv
-    FROM lasting SEMI JOIN touched USING (run, device)
-),
-overlapping AS (
-    SELECT * FROM ordered
-    WHERE from_rv < reached OR next_rv < greatest(reached, until_rv)
-),
-events AS (
-    SELECT run, device, uid, share, from_rv AS rv, 1 AS change FROM overlapping
-    UNION ALL
-    SELECT run, device, uid, share, until_rv, -1 FROM overlapping
-),
-swept AS (
-    SELECT run, change, share,
-        sum(change) OVER device - 1 AS others,
-        sum(CASE WHEN share THEN change END) OVER device - 1 AS shares,
-        sum(change) OVER claim - 1 AS own,
-        sum(CASE WHEN share THEN change END) OVER claim - 1 AS own_shares
-    FROM events
-    WINDOW
-        device AS (PARTITION BY run, device ORDER BY rv, change
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
-        claim AS (PARTITION BY run, device, uid ORDER BY rv, change
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-),
-doubled AS (
-    SELECT run, sum(others - own - CASE WHEN share THEN shares - own_shares ELSE 0 END) AS pairs
-    FROM swept WHERE change = 1 GROUP BY run
-)
-SELECT run, examined, coalesce(pairs, 0)::BIGINT AS double_allocations
-FROM (SELECT run, count(*) AS examined FROM examined GROUP BY run) LEFT JOIN doubled USING (run)
-"""
-"""The number of examined holds of each run, and of pairs that overlap though they may not.
+CLAIMS, SLICES = "resourceclaims", "resourceslices"
+Record = dict[str, Any]
 
-At each begin: the open holds of the device, without those of the claim itself and without shares
-that it may overlap with as a share. Holds that overlap with none are left out before, because all
-others are sorted twice: first those of devices whose holds, in order, all end before the next one
-begins, then those that begin when all before them have ended, and end before the next one begins.
-"""
-STATEMENTS = (OBSERVED, RELISTS, REWINDS, VERSIONS, HOLDS, DEVICES, EXCLUSIVITY)
-"""The table of observations, and the views over it."""
+
+class Version(NamedTuple):
+    """What a claim holds from a version on."""
+
+    rv: int
+    ts_ns: int
+    held: dict[str, tuple[str, list[Any]]]
+    """Device -> `exclusive`, `share` or `admin`, and the amounts of its shares."""
+    released_rv: int
+    """Where the holds end that this version lacks; earlier than `rv` if a gap hides their end."""
+
+
+class Hold(NamedTuple):
+    """A claim holds a device."""
+
+    device: str
+    uid: str
+    namespace: str
+    name: str
+    kind: str
+    from_rv: int
+    until_rv: int | None
+    from_ts_ns: int
+
+    @property
+    def end_rv(self) -> float:
+        return math.inf if self.until_rv is None else self.until_rv
 
 
 class Count(NamedTuple):
@@ -265,19 +57,141 @@ class Count(NamedTuple):
     """Pairs of holds that overlap though they may not."""
 
 
-@contextlib.contextmanager
-def judging(runs: Sequence[directories.RunDirectory]) -> Iterator[Any]:
-    """Yield a connection to a database with the views of this judge, over the runs."""
-    with database.connected(STATEMENTS) as connection:
-        for run in runs:
-            for path in directories.forms(run.observations):
-                compression = "zstd" if path.suffix == ".zst" else "none"
-                connection.execute(READ, [str(run.path), str(path), compression])
-        yield connection
+class _Fold:
+    """The versions of all claims, in the order of the record."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, list[Version]] = collections.defaultdict(list)
+        self.names: dict[str, tuple[str, str]] = {}
+        self._seen: set[tuple[str, int]] = set()
+        self._newest_rv = 0
+        self._gap_rv: int | None = None
+        self._certain_rv = 0
+        """The last version before the list that is being read."""
+        self._left: int | None = None
+        """Objects of this list that are still to come; None: no list is being read."""
+        self._listed: set[str] = set()
+        self._is_rewound = False
+
+    def see(self, record: Record) -> None:
+        match record["record"]:
+            case "gap":
+                self._gap_rv = record["after_resource_version"]
+            case "listed":
+                self._begin_list(record)
+            case "observation" if record["type"] != "FINAL":
+                self._observe(record)
+
+    def _begin_list(self, record: Record) -> None:
+        rv = record["resource_version"]
+        self._is_rewound |= record["purpose"] != "final" and rv < self._newest_rv
+        if record["purpose"] == "relist":
+            self._certain_rv = self._newest_rv if self._gap_rv is None else self._gap_rv
+            self._left, self._listed = record["count"], set()
+        self._newest_rv = max(self._newest_rv, rv)
+        self.end_list()
+
+    def _observe(self, record: Record) -> None:
+        rv, obj = record["resource_version"], record["object"]
+        meta, is_listed = obj["metadata"], record["type"] == "LISTED"
+        uid, held = meta["uid"], _held(obj)
+        if not is_listed:
+            self._is_rewound |= rv < self._newest_rv
+        elif self._left is not None and rv <= self._certain_rv and held:
+            self._is_rewound |= (uid, rv) not in self._seen
+        self._newest_rv = max(self._newest_rv, rv)
+        self._seen.add((uid, rv))
+        if not self._is_rewound:
+            self.names.setdefault(uid, (meta["namespace"], meta["name"]))
+            is_hidden = is_listed and self._left is not None
+            released_rv = self._certain_rv + 1 if is_hidden else rv
+            is_gone = record["type"] == "DELETED"
+            version = Version(rv, record["ts_ns"], {} if is_gone else held, released_rv)
+            self.versions[uid].append(version)
+            self._listed.add(uid)
+        if is_listed and self._left is not None:
+            self._left -= 1
+            self.end_list()
+
+    def end_list(self, *, is_over: bool = False) -> None:
+        """What a list lacks went in the gap before it."""
+        if self._left is None or (self._left > 0 and not is_over):
+            return
+        for uid in self.versions.keys() - self._listed:
+            gone_rv = self._certain_rv + 1
+            self.versions[uid].append(Version(gone_rv, 0, {}, gone_rv))
+        self._left = None
 
 
-def counts(runs: Sequence[directories.RunDirectory]) -> list[Count]:
-    asked = "SELECT run, examined, double_allocations FROM exclusivity"
-    with judging(runs) as connection:
-        found = {run: Count(*count) for run, *count in connection.execute(asked).fetchall()}
-    return [found.get(str(run.path), Count(0, 0)) for run in runs]
+def _held(claim: Record) -> dict[str, tuple[str, list[Any]]]:
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    rows: dict[str, list[Record]] = collections.defaultdict(list)
+    for row in allocation.get("devices", {}).get("results", ()):
+        rows["/".join((row["driver"], row["pool"], row["device"]))].append(row)
+    return {device: _kind(found) for device, found in rows.items()}
+
+
+def _kind(rows: list[Record]) -> tuple[str, list[Any]]:
+    own = [row for row in rows if not row.get("adminAccess")]
+    shares = [row for row in own if row.get("shareID")]
+    kind = "exclusive" if len(shares) < len(own) else "share" if own else "admin"
+    return kind, [len(shares) > 0, *(row.get("consumedCapacity") for row in shares)]
+
+
+def holds(records: Iterable[Record]) -> list[Hold]:
+    fold = _Fold()
+    for record in records:
+        if record.get("resource") == CLAIMS:
+            fold.see(record)
+    fold.end_list(is_over=True)
+    return [hold for uid in fold.versions for hold in _holds_of(fold, uid)]
+
+
+def _holds_of(fold: _Fold, uid: str) -> Iterator[Hold]:
+    versions = fold.versions[uid]
+    for device in {device for version in versions for device in version.held}:
+        hows = [version.held.get(device) for version in versions]
+        for how, places in itertools.groupby(range(len(versions)), hows.__getitem__):
+            if how is None:
+                continue
+            first, *more = places
+            begin, later = versions[first], versions[first + len(more) + 1 :]
+            until_rv = max(begin.rv, later[0].released_rv) if later else None
+            yield Hold(device, uid, *fold.names[uid], how[0], begin.rv, until_rv, begin.ts_ns)
+
+
+def count(records: list[Record]) -> Count:
+    shareable = _shareable(records)
+    examined = [
+        hold
+        for hold in holds(records)
+        if hold.kind == "exclusive" or (hold.kind == "share" and hold.device in shareable)
+    ]
+    pairs = itertools.combinations(examined, 2)
+    return Count(len(examined), sum(_are_wrong(one, two, shareable) for one, two in pairs))
+
+
+def _shareable(records: Iterable[Record]) -> dict[str, bool]:
+    """Device -> whether any version of a slice allows several allocations of it."""
+    found: dict[str, bool] = collections.defaultdict(bool)
+    for record in records:
+        if record["record"] == "observation" and record["resource"] == SLICES:
+            spec = record["object"]["spec"]
+            for item in (
+                spec.get("devices", ()) if record["type"] not in ("DELETED", "FINAL") else ()
+            ):
+                device = "/".join((spec["driver"], spec["pool"]["name"], item["name"]))
+                found[device] |= bool(item.get("allowMultipleAllocations"))
+    return found
+
+
+def _are_wrong(one: Hold, two: Hold, shareable: dict[str, bool]) -> bool:
+    are_shares = one.kind == two.kind == "share" and shareable[one.device]
+    if one.device != two.device or one.uid == two.uid or are_shares:
+        return False
+    return max(one.from_rv, two.from_rv) < min(one.end_rv, two.end_rv)
+
+
+def read(run: directories.RunDirectory) -> list[Record]:
+    """The records of a run whose observations are not compressed, without header and trailer."""
+    return [json.loads(line) for line in run.observations.read_bytes().splitlines()[1:-1]]

@@ -31,37 +31,6 @@ def test_parts_are_the_whole(intervals: list[Interval], most: int) -> None:
         assert _pairs(intervals) == whole
 
 
-@pytest.mark.parametrize(
-    ("intervals", "expected"),
-    [
-        ([], []),
-        ([(0, 1, 5)], []),
-        ([(0, 1, 5), (0, 5, 9)], []),
-        ([(0, 1, 5), (1, 1, 5)], []),
-        ([(0, 1, 5), (0, 4, 9)], [(0, 1)]),
-        ([(0, 1, 9), (0, 2, 3), (0, 4, 5)], [(0, 1), (0, 2)]),
-        ([(0, 1, 5), (0, 1, 5)], [(0, 1)]),
-        ([(0, 1, 5), (0, 3, 3)], []),
-        ([(0, 1, 5), (0, 4, 2)], []),
-        ([(0, 1, 9), (1, 0, 1)], []),
-    ],
-    ids=[
-        "none",
-        "one",
-        "touching",
-        "two keys",
-        "overlap",
-        "nested",
-        "equal",
-        "empty",
-        "backward",
-        "next key",
-    ],
-)
-def test_examples(intervals: list[Interval], expected: list[tuple[int, int]]) -> None:
-    assert _pairs(intervals) == expected
-
-
 @pytest.mark.parametrize("near", [0, 2**62])
 def test_large_resource_versions_do_not_overflow(near: int) -> None:
     intervals = [(1, near, near + 5), (0, near, near + 5), (1, near + 4, near + 9)]
