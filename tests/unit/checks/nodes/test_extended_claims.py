@@ -10,6 +10,7 @@ from harness.checks.nodes import extended_claims
 from harness.checks.observed import observed_pods
 from harness.history import records
 from tests.histories import building, claim_judging, language
+from tests.support import text_tables
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
 GPU = "example.com/gpu"
@@ -23,7 +24,7 @@ MAPPING = {"containerName": "work", "resourceName": GPU, "requestName": "r"}
 
 
 def observed(resource: str, version: int, document: Object) -> records.Observation:
-    document["metadata"] |= {"namespace": "tests", "resourceVersion": str(version)}
+    document["metadata"]["namespace"] = "tests"
     return language.observation(resource, version, document, "ADDED")
 
 
@@ -183,40 +184,14 @@ def _claim_of(**requests: int) -> records.Observation:
     return observed("resourceclaims", 3, document)
 
 
-MAPPED_TWICE = "are mapped to the same request"
-
-
 @pytest.mark.parametrize(
-    ("mappings", "containers", "held", "why"),
-    [
-        ("a:r b:s", "a=1 b=2", {"r": 1, "s": 2}, ""),
-        (
-            "a:s b:r",
-            "a=1 b=2",
-            {"r": 1, "s": 2},
-            "container a is mapped to 2 devices, and asks for 1",
-        ),
-        ("a:r b:r", "a=1 b=1", {"r": 1, "s": 1}, f"its containers a and b {MAPPED_TWICE}"),
-        ("a:r", "a=1 b=1", {"r": 1, "s": 1}, "its container b is mapped to no request"),
-        ("a:r a:t", "a=1", {"r": 1}, "container a is mapped to t, for which there is no device"),
-        ("a:r b:r", "a=1 b=0", {"r": 1}, "container b is mapped to 1 devices, and asks for 0"),
-        ("a:r z:r", "a=1", {"r": 1}, "its status maps z, which is no container of it"),
-        # Init containers use the devices of those after them, a sidecar has its own.
-        ("i:r a:r", "i=1 a=2", {"r": 2}, ""),
-        ("i:r i:s a:r", "i=3 a=2", {"r": 2, "s": 1}, ""),
-        (
-            "i:r a:r",
-            "i=3 a=2",
-            {"r": 2, "s": 1},
-            "container i is mapped to 2 devices, and asks for 3",
-        ),
-        ("s:r a:r", "s=1 a=1", {"r": 1, "s": 1}, f"its containers s and a {MAPPED_TWICE}"),
-    ],
+    ("mappings", "containers", "held", "why"), text_tables.cases(__file__, "extended_mappings.txt")
 )
 def test_each_container_has_the_devices_that_it_asks_for(
-    mappings: str, containers: str, held: dict[str, int], why: str
+    mappings: str, containers: str, held: str, why: str
 ) -> None:
-    result = check(_claim_of(**held), _pod_of(mappings, containers))
+    devices = {name: int(count) for name, count in (item.split("=") for item in held.split())}
+    result = check(_claim_of(**devices), _pod_of(mappings, containers))
     assert result.verdict is (INVALID if why else VALID)
     assert why in result.reason
 
