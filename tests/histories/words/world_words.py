@@ -4,12 +4,14 @@
         gets a             … which is claim a
         at n runs          … is bound to node n, and runs; or `ended`, `failed`
         deleting gated     … is to be removed, or held back by a gate
+        twice only m       … names its claim in two entries; may run on node m only
     claim a n0 n1 for p q  claim a holds devices 0 and 1 of node n, and is reserved for these pods
         wants 2            … asks for two devices
         like WORD          … asks for what the test means by it
         owner=p            … was generated for this pod
         deleting finalizer … is to be removed, and has the finalizer of allocations
     node n 2 WORD          a slice of node n with two devices, whose fields are those of the word
+    host n                 node n itself
 
 Objects are parted by ` ; `.
 """
@@ -26,18 +28,25 @@ Fields = Mapping[str, Object]
 
 
 def world(text: str, fields: Fields | None = None) -> worlds.World:
-    made: dict[str, list[Object]] = {"pod": [], "claim": [], "node": []}
+    made: dict[str, list[Object]] = {kind: [] for kind in _MAKERS}
     for item in text.split(" ; ") if text else []:
         kind, name, *words = item.split()
         made[kind].append(_MAKERS[kind](name, words, fields or {}))
-    return worlds.World(pods=made["pod"], claims=made["claim"], slices=made["node"])
+    return worlds.World(
+        pods=made["pod"], claims=made["claim"], slices=made["node"], nodes=made["host"]
+    )
 
 
 def _pod(name: str, words: list[str], _: Fields) -> Object:
     said: dict[str, Any] = {}
+    only = ""
     following = iter(words)
     for word in following:
         match word:
+            case "only":
+                only = next(following)
+            case "twice":
+                pass
             case "of":
                 said["claim"] = next(following)
             case "gets":
@@ -48,7 +57,13 @@ def _pod(name: str, words: list[str], _: Fields) -> Object:
                 said[word] = True
             case _:
                 said["phase"] = PHASES[word]
-    return worlds.pod(name, **said)
+    made = worlds.pod(name, **said)
+    if only:
+        made["spec"]["nodeSelector"] = {"node": only}
+    if "twice" in words:
+        [entry] = made["spec"]["resourceClaims"]
+        made["spec"]["resourceClaims"] = [entry, {**entry, "name": "again"}]
+    return made
 
 
 def _claim(name: str, words: list[str], fields: Fields) -> Object:
@@ -77,4 +92,8 @@ def _node(name: str, words: list[str], fields: Fields) -> Object:
     return worlds.devices_of(name, int(count), **(fields[more[0]] if more else {}))
 
 
-_MAKERS = {"pod": _pod, "claim": _claim, "node": _node}
+def _host(name: str, _: list[str], __: Fields) -> Object:
+    return worlds.node(name, node=name)
+
+
+_MAKERS = {"pod": _pod, "claim": _claim, "node": _node, "host": _host}

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from harness.checks import judging, verdict_files, verdicts
+from harness.history import records
 from tests.histories import building, judged_runs
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -161,3 +162,51 @@ def test_without_an_audit_log_a_strange_manager_is_doubt(tmp_path: pathlib.Path)
     assert judged_runs.result(known, "claims_in_use").verdict is INVALID
     silent = _unaudited(tmp_path / "silent", lambda version: [])
     assert judged_runs.result(silent, "claims_in_use").verdict is INVALID
+
+
+# ------------------------------------------------------------------- what a script has written
+
+
+def _patched(
+    folder: pathlib.Path,
+    text: str,
+    version: int,
+    *,
+    uid: str = "uid-a",
+    verb: str = "patch",
+    profile: str = "script",
+) -> verdict_files.Judgement:
+    """Judge a history in which a script has made a version of claim a."""
+    steps = [{"do": "wait", "seconds": 1}]
+    changes = {
+        "settings": {"traffic": {"profile": profile, "steps": steps}},
+        "expected_operations": ["traffic-0", "kubelet", "script"],
+    }
+    directory = building.build(folder / "run", text, changes=changes)
+    call: Any = building.invocation(0, "resourceclaims/status", "a")
+    calls = [msgspec.structs.replace(call, verb=verb), building.acknowledgement(0, uid, version)]
+    building.write(directory.operations("script"), calls, process="script")
+    played = records.ScriptStep(step=1, text="1 s passes", begun_ns=0, ended_ns=1)
+    building.write(directory.script, [played], process="script")
+    return judging.judge(directory)
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "version", "earlier", "uid"),
+    [
+        ("claims_in_use", f"{BOUND} a/p", 6, 3, "uid-a"),
+        ("device_exclusivity", "b+D1 a+D1", 2, 1, "uid-b"),
+    ],
+)
+def test_what_a_script_has_patched_is_not_the_subjects(
+    tmp_path: pathlib.Path, check: str, text: str, version: int, earlier: int, uid: str
+) -> None:
+    result = judged_runs.result(_patched(tmp_path / "script", text, version), check)
+    assert result.verdict is VALID
+    assert "1 violation by the script left out" in result.reason
+    for judgement in (
+        _patched(tmp_path / "earlier", text, earlier, uid=uid),
+        _patched(tmp_path / "created", text, version, verb="create"),
+        _patched(tmp_path / "load", text, version, profile="churn"),
+    ):
+        assert judged_runs.result(judgement, check).verdict is INVALID

@@ -249,3 +249,21 @@ def test_it_is_owed_by_every_controller_of_a_run_with_traffic() -> None:
     assert controller_records.is_undisturbed(plan)
     explored = msgspec.structs.replace(plan, settings={**plan.settings, "token": "t"})
     assert not controller_records.is_undisturbed(explored)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ({"do": "request", "client": "scheduler"}, True),
+        ({"do": "kill", "process": "scheduler"}, True),
+        ({"do": "request", "client": "claim-controller"}, False),
+        ({"do": "deliver", "client": "claim-controller.2"}, False),
+        ({"do": "pause", "process": "claim-controller"}, False),
+    ],
+)
+def test_a_controller_that_a_script_holds_may_not_know_the_end_of_a_pod(
+    step: dict[str, str], expected: bool
+) -> None:
+    scripted = {"traffic": {"profile": "script", "steps": [step]}}
+    plan = building.plan(settings=scripted, faults=[building.fault("lose-response")])
+    assert controller_records.is_undisturbed(plan) is expected
