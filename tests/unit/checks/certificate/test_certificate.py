@@ -1,7 +1,6 @@
 """Each item of the certificate fails for its damage, and for nothing else."""
 
 import pathlib
-import re
 from typing import Any
 
 import msgspec
@@ -13,28 +12,6 @@ from tests.histories import building, damages, judged_runs, language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
-SOUND = {
-    "files": "6",
-    "manifest": "",
-    "recorder": "17",
-    "first-lists": "2",
-    "no-gaps": "8",
-    "order": "8",
-    "final-lists": "5",
-    "records": "13",
-    "lives": "5",
-    "lists": "4",
-    "final-objects": "5",
-    "references": "0",
-    "operations": "6 0",
-    "acknowledged": "5 5",
-    "steps": "0",
-    "processes": "4",
-    "in-time": "3",
-    "load": "3 0 2 0",
-    "preparations": "0 0",
-}
-"""The items of a run without damage, and the numbers that they tell."""
 
 
 def _list(purpose: str, resource: str) -> damages.Damage:
@@ -142,28 +119,11 @@ def test_no_damage_hides_a_violation_that_is_in_the_record(
     assert judgement.verdict is (UNKNOWN if name == "no observations" else INVALID)
 
 
-def test_all_items_of_a_sound_run_hold(tmp_path: pathlib.Path) -> None:
+def test_all_items_of_a_sound_run_hold_and_have_a_damage(tmp_path: pathlib.Path) -> None:
     items = judged_runs.judge(tmp_path, TEXT).certificate
-    told = {item.name: " ".join(re.findall(r"\b\d+\b", item.reason)) for item in items}
-    assert told == SOUND | {"order": told["order"]}
-    assert all(item.ok for item in items)
-    assert {name for names, _ in DAMAGES.values() for name in names.split()} >= SOUND.keys() - {
-        *("no-gaps", "load", "files", "manifest")
-    }
-
-
-def test_something_after_the_trailer_is_a_torn_line(tmp_path: pathlib.Path) -> None:
-    def append(directory: directories.RunDirectory) -> None:
-        directory.observations.write_bytes(directory.observations.read_bytes() + b"{")
-
-    told = {"torn": damages.torn(SEEN), "more": append, "missing": damages.no_trailer(SEEN)}
-    reasons = {
-        name: judged_runs.failed(judged_runs.judge(tmp_path / name, TEXT, damage))["recorder"]
-        for name, damage in told.items()
-    }
-    assert "is incomplete: the writer was killed" in reasons["torn"]
-    assert "is incomplete" in reasons["more"]
-    assert "have no trailer: the writer was not closed" in reasons["missing"]
+    assert all(item.ok and item.reason for item in items)
+    damaged = {name for names, _ in DAMAGES.values() for name in names.split()}
+    assert {item.name for item in items} - damaged == {"no-gaps", "load", "files", "manifest"}
 
 
 @pytest.mark.parametrize("text", ["a+D1 [ . ] a~", "a+D1 [ b+D2 ] p*", "[ a+D1 ]"])
@@ -178,26 +138,6 @@ def test_a_gap_makes_unknown(tmp_path: pathlib.Path, text: str) -> None:
 def test_a_gap_that_swallowed_a_whole_claim_is_noticed_twice(tmp_path: pathlib.Path) -> None:
     judgement = judged_runs.judge(tmp_path, "a+D1 [ b+D2 b~ ]")
     assert judged_runs.failed(judgement).keys() == {"no-gaps", "acknowledged"}
-
-
-@pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)
-def test_a_damaged_middle_makes_unknown(tmp_path: pathlib.Path, file: damages.File) -> None:
-    step = building.step(1, "scheduling", "gather.started", language.at(1))
-    judgement = judged_runs.judge(tmp_path, TEXT, damages.garbled(file), steps=[step])
-    name = file(directories.existing(tmp_path / "run")).name
-    assert judgement.verdict is UNKNOWN
-    assert f"files: {name}, line 2: expected a complete record" in judgement.reason
-    assert "restore the file or run again" in judgement.reason
-
-
-def test_an_object_that_is_none_is_damage_too(tmp_path: pathlib.Path) -> None:
-    def break_it(directory: directories.RunDirectory) -> None:
-        content = directory.observations.read_bytes()
-        directory.observations.write_bytes(content.replace(b'"metadata"', b'"metadatum"', 1))
-
-    judgement = judged_runs.judge(tmp_path, TEXT, break_it)
-    assert judgement.verdict is UNKNOWN
-    assert re.search(r"observations.jsonl, line \d: expected an object", judgement.reason)
 
 
 # ----------------------------------------------------------------- the writes of the subject
@@ -268,26 +208,3 @@ def test_too_little_load_makes_unknown_and_names_an_error(
     assert judgement.verdict is (UNKNOWN if reason else VALID)
     error = "; the most frequent API error: create pods 409 AlreadyExists (once)"
     assert not reason or judgement.reason == reason + error
-
-
-@pytest.mark.parametrize("least", [3, 4])
-def test_the_load_tells_how_much_users_have_begun_beside_what_waited(
-    tmp_path: pathlib.Path, least: int
-) -> None:
-    ran = records.Waited(
-        user="traffic-0/user-0",
-        resource="pods",
-        namespace="default",
-        name="p",
-        goal="Running",
-        reached=True,
-        started_ns=0,
-        ts_ns=1,
-    )
-    beside = msgspec.structs.replace(ran, reached=False, begun_beside="q")
-    waits = damages.appended(CALLS, ran, *[beside] * 1200)
-    wanted = plans.Requirements(allocations_min=least, pods_running_min=0)
-    judgement = judged_runs.judge(tmp_path, TEXT, waits, requirements=wanted)
-    ok, reason = judged_runs.item(judgement, "load")
-    assert ok == (least == 3)
-    assert "; 1,200 claims or pods begun beside others that users waited for" in reason

@@ -160,16 +160,6 @@ def test_a_load_that_ended_badly_names_it_and_other_processes_do_not(
     assert (f"422 Invalid: {REFUSED} (3 times)" in judgement.reason) is is_told
 
 
-def test_journals_without_messages_are_read_as_well(tmp_path: pathlib.Path) -> None:
-    def leave_out(directory: directories.RunDirectory) -> None:
-        path = damages.operations(directory)
-        path.write_bytes(path.read_bytes().replace(b'"message":"",', b""))
-
-    wanted = plans.Requirements(allocations_min=9, pods_running_min=0)
-    judgement = judged_runs.judge(tmp_path, TEXT, leave_out, requirements=wanted)
-    assert judgement.reason.endswith("create pods 409 AlreadyExists (once)")
-
-
 @pytest.mark.parametrize("exit_code", [2, -9])
 def test_the_panic_of_a_process_is_quoted(tmp_path: pathlib.Path, exit_code: int) -> None:
     def log(directory: directories.RunDirectory) -> None:
