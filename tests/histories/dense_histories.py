@@ -1,8 +1,10 @@
-"""Histories of a cluster with dense revisions: each commit takes one, and each is observed.
+"""Random histories, and what is true of them, said commit by commit.
 
-The language's other commits (`.`) are events here.
+A cluster with dense revisions observes each commit: the language's others (`.`) are events there.
 """
 
+import collections
+import itertools
 import random
 
 import msgspec
@@ -10,10 +12,12 @@ import msgspec
 from harness.history import plans, records
 from tests.histories import building, language
 
-EVENTS = "events"
-RESOURCES = [language.CLAIMS, language.PODS, EVENTS]
+RESOURCES = [language.CLAIMS, language.PODS, language.EVENTS]
 CHANGES = {"resources": RESOURCES, "dense_revisions": True}
 """The fields of a plan of such a run."""
+Occupancy = dict[tuple[str, int], set[str]]
+"""(device, resourceVersion) -> uids of the claims that held it exclusively right after that commit
+"""
 
 
 def plan() -> plans.Plan:
@@ -22,93 +26,89 @@ def plan() -> plans.Plan:
 
 def observe(text: str) -> list[records.Body]:
     """Return the records of a history whose text has no `.9` and the like."""
-    body = language.observe(text)
-    others = [_event(item.rv) for item in language.commits(text) if item.verb == "."]
-    last = max((item.rv for item in language.commits(text)), default=0)
-    at = next(i for i, item in enumerate(body) if _is_final(item))
-    finals = [msgspec.structs.replace(item, type="FINAL") for item in others]
-    first = language.listed(EVENTS, "first", 0)
-    final = language.listed(EVENTS, "final", last, len(others))
-    return [first, *_by_version([*body[:at], *others]), *body[at:], final, *finals]
+    return language.observe(text, resources=RESOURCES)
 
 
-def draw(stream: random.Random, length: int) -> str:
+# ------------------------------------------------------------------------------ what is drawn
+
+
+def draw(stream: random.Random, length: int, *, gaps: float = 0.02) -> str:
     """A history of a few claims and devices, in which anything may be held twice."""
     held: dict[str, set[str]] = {}
     words: list[str] = []
-    gap_at = stream.randrange(4 * length)
-    for number in range(length):
-        words += ["["] * (number == gap_at) + ["]"] * (number == gap_at + 2)
+    is_blind = False
+    for _ in range(length):
+        if stream.random() < gaps:
+            is_blind = not is_blind
+            words.append("[" if is_blind else "]")
         words.append(_word(stream, held))
-    return " ".join([*words, *["]"] * (words.count("[") > words.count("]"))])
-
-
-def is_doubled(text: str) -> bool:
-    """Return whether two claims ever hold one device, said commit by commit."""
-    held: dict[str, set[str]] = {}
-    for item in language.commits(text):
-        devices = {take.device for take in item.takes}
-        mine = held.setdefault(item.name, set())
-        match item.verb:
-            case "+":
-                mine |= devices
-            case "-":
-                mine -= devices
-            case "~":
-                del held[item.name]
-            case _:
-                pass
-        every = [device for some in held.values() for device in some]
-        if len(every) > len(set(every)):
-            return True
-    return False
+    return " ".join([*words, "]"] if is_blind else words)
 
 
 def _word(stream: random.Random, held: dict[str, set[str]]) -> str:
-    name = stream.choice("abc")
+    name, verb = stream.choice("abc"), stream.choice("+++=--~^.p")
     mine = held.get(name)
-    choice = stream.choice("+++--~^.p")
-    if choice == ".":
+    if verb == ".":
         return "."
-    if choice == "p":
+    if verb == "p":
         return f"{stream.choice('xyz')}*"
-    if choice == "^" and mine is not None:
+    if verb == "^" and mine is not None:
         return f"{name}^x"
-    if choice == "-" and mine:
+    if verb == "-" and mine:
         device = stream.choice(sorted(mine))
         mine.discard(device)
         return f"{name}-{device}"
-    if choice == "~" and mine is not None:
+    if verb == "~" and mine is not None:
         del held[name]
         return f"{name}~"
-    device = stream.choice(["D1", "D2", "D3"])
+    device, how = stream.choice(["D1", "D2", "D3"]), stream.choice(["", "", "", "", "!", "%"])
+    if verb == "=":
+        held[name] = set()
     held.setdefault(name, set()).add(device)
-    return f"{name}+{device}"
+    return f"{name}{'=' if verb == '=' else '+'}{device}{how}"
 
 
-def _is_final(item: records.Body) -> bool:
-    return isinstance(item, records.Listed) and item.purpose == "final"
+# ------------------------------------------------------------------------------ what is true
 
 
-def _by_version(body: list[records.Body]) -> list[records.Body]:
-    """Put the events at their places; the others keep their order."""
-    others = [item for item in body if not _is_event(item)]
-    for item in body:
-        if _is_event(item):
-            later = (i for i, one in enumerate(others) if _version(one) > _version(item))
-            others.insert(next(later, len(others)), item)
-    return others
+def occupied(text: str) -> Occupancy:
+    """Who has what, without any intervals: a walk from commit to commit."""
+    held: dict[str, dict[str, bool]] = {}
+    lives: collections.Counter[str] = collections.Counter()
+    found: Occupancy = collections.defaultdict(set)
+    for commit in language.commits(text):
+        _apply(commit, held, lives)
+        for name, takes in held.items():
+            uid = f"uid-{name}" if lives[name] == 0 else f"uid-{name}-{lives[name] + 1}"
+            for device, is_exclusive in takes.items():
+                if is_exclusive:
+                    found[language.device_id(device), commit.rv].add(uid)
+    return found
 
 
-def _is_event(item: records.Body) -> bool:
-    return isinstance(item, records.Observation) and item.resource == EVENTS
+def _apply(
+    commit: language.Commit, held: dict[str, dict[str, bool]], lives: collections.Counter[str]
+) -> None:
+    takes = {take.device: take.exclusive for take in commit.takes}
+    match commit.verb:
+        case "+":
+            held.setdefault(commit.name, {}).update(takes)
+        case "=":
+            held[commit.name] = takes
+        case "-":
+            for device in takes:
+                del held[commit.name][device]
+        case "~":
+            held.pop(commit.name, None)
+            lives[commit.name] += 1
+        case _:
+            pass
 
 
-def _version(item: records.Body) -> int:
-    is_listed = isinstance(item, records.Observation) and item.type == "LISTED"
-    return 0 if is_listed else getattr(item, "resource_version", 0)
-
-
-def _event(rv: int) -> records.Observation:
-    meta = {"name": f"event-{rv}", "uid": f"uid-event-{rv}", "resourceVersion": str(rv)}
-    return language.observation(EVENTS, rv, {"metadata": meta}, "ADDED")
+def doubles(text: str) -> set[tuple[str, frozenset[str]]]:
+    """The devices that two claims ever hold at once, with these claims."""
+    return {
+        (device, frozenset(pair))
+        for (device, _), uids in occupied(text).items()
+        for pair in itertools.combinations(uids, 2)
+    }

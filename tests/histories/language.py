@@ -52,7 +52,7 @@ from harness.model import devices
 from tests.histories.words import pod_words
 
 NAMESPACE, DRIVER, POOL = "tests", "gpu.example", "pool"
-CLAIMS, PODS = "resourceclaims", "pods"
+CLAIMS, PODS, EVENTS = "resourceclaims", "pods", "events"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 GENERATED = "resource.kubernetes.io/pod-claim-name"
 START_NS, COMMIT_NS = 5_000_000_000, 1_000_000
@@ -219,12 +219,12 @@ class _Claim:
 class World:
     """All objects as they are after the commits so far."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, resources: Iterable[str] = (CLAIMS, PODS)) -> None:
         self._names = names
         self._claims: dict[str, _Claim] = {}
         self._lives: collections.Counter[str] = collections.Counter()
         self._pods = pod_words.Pods()
-        self.objects: dict[str, dict[str, records.Observation]] = {CLAIMS: {}, PODS: {}}
+        self.objects: dict[str, dict[str, records.Observation]] = {name: {} for name in resources}
         """resource -> uid -> the latest state"""
         self.created: list[tuple[str, str, str, int]] = []
         """resource, name, uid, rv"""
@@ -232,6 +232,10 @@ class World:
     def commit(self, commit: Commit) -> records.Observation | None:
         """The event of a commit; None for something else."""
         match commit.verb:
+            case "." if EVENTS in self.objects:
+                name = f"event-{commit.rv}"
+                meta = self._meta(name, f"uid-{name}", commit.rv)
+                return self._put(EVENTS, commit, {"metadata": meta})
             case ".":
                 return None
             case "~":
@@ -355,13 +359,17 @@ def observation(
     kind: Any = "MODIFIED",
     ts_ns: int | None = None,
 ) -> records.Observation:
-    """The record of a version of an object."""
+    """The record of a version of an object, which gets its resourceVersion unless it has one."""
+    meta = {
+        **value["metadata"],
+        "resourceVersion": value["metadata"].get("resourceVersion", str(rv)),
+    }
     return records.Observation(
         resource=resource,
         type=kind,
         resource_version=rv,
         ts_ns=at(rv) if ts_ns is None else ts_ns,
-        object=msgspec.Raw(json.dumps(value).encode()),
+        object=msgspec.Raw(json.dumps({**value, "metadata": meta}).encode()),
     )
 
 
@@ -421,9 +429,14 @@ def created(text: str, *, names: Names | None = None) -> list[tuple[str, str, st
 # ------------------------------------------------------------------------- what the recorder sees
 
 
-def observe(text: str, *, names: Names | None = None) -> list[records.Body]:
-    """Return the records of a history, from the first lists to the final ones; `names` renames."""
-    return list(_Recorder(World(names or {})).record(parse(text)))
+def observe(
+    text: str, *, names: Names | None = None, resources: Iterable[str] = (CLAIMS, PODS)
+) -> list[records.Body]:
+    """Return the records of a history, from the first lists to the final ones.
+
+    `names` renames. With EVENTS among the resources, each `.` is an event.
+    """
+    return list(_Recorder(World(names or {}, resources)).record(parse(text)))
 
 
 class _Recorder:
@@ -436,14 +449,14 @@ class _Recorder:
 
     def record(self, items: list[Item]) -> Iterator[records.Body]:
         """The records in order."""
-        for resource in (CLAIMS, PODS):
+        for resource in self._world.objects:
             yield from self._list(resource, "first")
         for item in items:
             if isinstance(item, Edge):
                 yield from self._gap() if item.opens else self._relist()
             elif isinstance(item, Commit):
                 yield from self._see(item)
-        for resource in (CLAIMS, PODS):
+        for resource in self._world.objects:
             yield from self._list(resource, "final")
 
     def _see(self, commit: Commit) -> Iterator[records.Body]:

@@ -48,17 +48,13 @@ def record(commits: Sequence[Commit], resources: Sequence[str] = RESOURCES) -> l
     body: list[records.Body] = [language.listed(name, "first", 0) for name in resources]
     for version, commit in enumerate(commits, start=1):
         meta = commit.object["metadata"] | {"resourceVersion": str(version)}
-        kind: Any = "MODIFIED" if meta["uid"] in live[commit.resource] else "ADDED"
-        seen = language.observation(
-            commit.resource,
-            version,
-            {**commit.object, "metadata": meta},
-            "DELETED" if commit.gone else kind,
-        )
-        body.append(seen)
-        live[commit.resource][meta["uid"]] = seen
+        uid, known = meta["uid"], live[commit.resource]
+        kind = "DELETED" if commit.gone else "MODIFIED" if uid in known else "ADDED"
+        value = {**commit.object, "metadata": meta}
+        known[uid] = language.observation(commit.resource, version, value, kind)
+        body.append(known[uid])
         if commit.gone:
-            del live[commit.resource][meta["uid"]]
+            del known[uid]
     return [*body, *_final(live, len(commits))]
 
 

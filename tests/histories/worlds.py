@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -123,45 +123,32 @@ class World:
 
     def observations(self) -> list[records.Body]:
         """The records of a recorder: all objects came within the first second of the load."""
-        versions = itertools.count(1)
         tables = {
-            resource: [_with_version(item, next(versions)) for item in items]
-            for resource, items in (
-                (world_states.SLICES, self.slices),
-                (observations.TAINT_RULES, self.taint_rules),
-                (observations.CLASSES, self.classes),
-                (observations.NODES, self.nodes),
-                (world_states.CLAIMS, self.claims),
-                (world_states.PODS, self.pods),
-            )
+            world_states.SLICES: self.slices,
+            observations.TAINT_RULES: self.taint_rules,
+            observations.CLASSES: self.classes,
+            observations.NODES: self.nodes,
+            world_states.CLAIMS: self.claims,
+            world_states.PODS: self.pods,
         }
-        first = [language.listed(resource, "first", 0, ts_ns=0) for resource in tables]
-        seen = [
-            _observation(resource, "ADDED", item)
-            for resource, items in tables.items()
-            for item in items
-        ]
-        return [*first, *seen, *_final_lists(tables)]
+        versions = itertools.count(1)
+        numbered = {name: [(next(versions), item) for item in tables[name]] for name in tables}
+        body: list[records.Body] = [language.listed(name, "first", 0, ts_ns=0) for name in tables]
+        for name, items in numbered.items():
+            body += [_observation(name, "ADDED", *item) for item in items]
+        for name, items in numbered.items():
+            body.append(language.listed(name, "final", 1000, len(items), 0))
+            body += [_observation(name, "FINAL", *item) for item in items]
+        return body
 
 
 def removed(claim: Object) -> records.Observation:
-    return _observation(world_states.CLAIMS, "DELETED", _with_version(claim, 900))
+    return _observation(world_states.CLAIMS, "DELETED", 900, claim)
 
 
-def _final_lists(tables: dict[str, list[Object]]) -> Iterator[records.Body]:
-    for resource, items in tables.items():
-        yield language.listed(resource, "final", 1000, len(items), 0)
-        for item in items:
-            yield _observation(resource, "FINAL", item)
-
-
-def _with_version(item: Object, version: int) -> Object:
-    return {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
-
-
-def _observation(resource: str, kind: Any, item: Object) -> records.Observation:
-    version = int(item["metadata"]["resourceVersion"])
-    return language.observation(resource, version, item, kind, ts_ns=version)
+def _observation(resource: str, kind: Any, version: int, item: Object) -> records.Observation:
+    value = {**item, "metadata": {**item["metadata"], "resourceVersion": str(version)}}
+    return language.observation(resource, version, value, kind, ts_ns=version)
 
 
 def phases(*, seconds: float, healed: float | None = None) -> tuple[records.Phase, ...]:

@@ -5,10 +5,11 @@
         at n runs          … is bound to node n, and runs; or `ended`, `failed`
         deleting gated     … is to be removed, or held back by a gate
         twice only m       … names its claim in two entries; may run on node m only
+        asks 2             … names none, and asks for two devices as an extended resource
     claim a n0 n1 for p q  claim a holds devices 0 and 1 of node n, and is reserved for these pods
         wants 2            … asks for two devices
         like WORD          … asks for what the test means by it
-        owner=p            … was generated for this pod
+        owner=p extended   … was generated for this pod; by its scheduler, for extended resources
         deleting finalizer … is to be removed, and has the finalizer of allocations
     node n 2 WORD          a slice of node n with two devices, whose fields are those of the word
     host n                 node n itself
@@ -22,6 +23,8 @@ from typing import Any
 from tests.histories import worlds
 from tests.histories.worlds import Object
 
+_WITH_VALUES = {"of": "claim", "gets": "generated", "at": "node", "only": "only", "asks": "asks"}
+"""Words about pods that another one follows -> the fields."""
 PHASES = {"runs": "Running", "ended": "Succeeded", "failed": "Failed"}
 Fields = Mapping[str, Object]
 """The words of one test for fields of requests and of devices."""
@@ -39,28 +42,23 @@ def world(text: str, fields: Fields | None = None) -> worlds.World:
 
 def _pod(name: str, words: list[str], _: Fields) -> Object:
     said: dict[str, Any] = {}
-    only = ""
     following = iter(words)
     for word in following:
-        match word:
-            case "only":
-                only = next(following)
-            case "twice":
-                pass
-            case "of":
-                said["claim"] = next(following)
-            case "gets":
-                said["generated"] = next(following)
-            case "at":
-                said["node"] = next(following)
-            case "deleting" | "gated":
-                said[word] = True
-            case _:
-                said["phase"] = PHASES[word]
+        if word in _WITH_VALUES:
+            said[_WITH_VALUES[word]] = next(following)
+        elif word in PHASES:
+            said["phase"] = PHASES[word]
+        else:
+            said[word] = True
+    only, asked, is_twice = (said.pop(word, "") for word in ("only", "asks", "twice"))
     made = worlds.pod(name, **said)
     if only:
         made["spec"]["nodeSelector"] = {"node": only}
-    if "twice" in words:
+    if asked:
+        del made["spec"]["resourceClaims"]
+        requests = {f"deviceclass.resource.kubernetes.io/{worlds.CLASS}": asked}
+        made["spec"]["containers"] = [{"name": "c", "resources": {"requests": requests}}]
+    if is_twice:
         [entry] = made["spec"]["resourceClaims"]
         made["spec"]["resourceClaims"] = [entry, {**entry, "name": "again"}]
     return made
@@ -80,11 +78,17 @@ def _claim(name: str, words: list[str], fields: Fields) -> Object:
                 said |= fields[next(following)]
             case "deleting" | "finalizer":
                 said[word] = True
+            case "extended":
+                pass
             case _ if word.startswith("owner="):
                 said["owner"] = word.removeprefix("owner=")
             case _:
                 devices.append(worlds.device(word[0], int(word[1:])))
-    return worlds.claim(name, *devices, **said)
+    made = worlds.claim(name, *devices, **said)
+    if "extended" in words:
+        note = {"resource.kubernetes.io/extended-resource-claim": "true"}
+        made["metadata"]["annotations"] = note
+    return made
 
 
 def _node(name: str, words: list[str], fields: Fields) -> Object:

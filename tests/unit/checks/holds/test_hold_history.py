@@ -1,73 +1,18 @@
-"""Folding against an oracle that knows no intervals: it walks the truth commit by commit and notes
-who has what.
-"""
+"""Folding against a walk through the truth of random histories, which knows no intervals."""
 
-import collections
-import itertools
+import random
+from collections.abc import Iterator
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.checks.holds import double_allocations, hold_history
-from tests.histories import hold_lists, language
-
-Occupancy = dict[tuple[str, int], set[str]]
-"""(device, resourceVersion) -> uids of the claims that held it exclusively right after that commit
-"""
+from tests.histories import dense_histories, hold_lists, language
+from tests.support import brute_force
 
 
-# -------------------------------------------------------------------------------- the slow oracle
-
-
-def _walk(text: str) -> Occupancy:
-    held: dict[str, dict[str, bool]] = {}
-    lives: collections.Counter[str] = collections.Counter()
-    occupied: Occupancy = {}
-    for commit in language.commits(text):
-        _apply(commit, held, lives)
-        for name, takes in held.items():
-            uid = f"uid-{name}" if lives[name] == 0 else f"uid-{name}-{lives[name] + 1}"
-            for device, exclusive in takes.items():
-                if exclusive:
-                    key = (language.device_id(device), commit.rv)
-                    occupied.setdefault(key, set()).add(uid)
-    return occupied
-
-
-def _apply(
-    commit: language.Commit, held: dict[str, dict[str, bool]], lives: collections.Counter[str]
-) -> None:
-    takes = {take.device: take.exclusive for take in commit.takes}
-    match commit.verb:
-        case "+":
-            held.setdefault(commit.name, {}).update(takes)
-        case "=":
-            held[commit.name] = takes
-        case "-":
-            for device in takes:
-                del held[commit.name][device]
-        case "~":
-            held.pop(commit.name, None)
-            lives[commit.name] += 1
-        case _:
-            pass
-
-
-def _doubles(occupied: Occupancy) -> set[tuple[str, frozenset[str]]]:
-    return {
-        (device, frozenset(pair))
-        for (device, _), uids in occupied.items()
-        for pair in itertools.combinations(uids, 2)
-    }
-
-
-# ----------------------------------------------------------------------------- the judge's answers
-
-
-def _occupied(folded: hold_history.HoldHistory) -> Occupancy:
-    occupied: Occupancy = {}
+def _occupied(folded: hold_history.HoldHistory) -> dense_histories.Occupancy:
+    occupied: dense_histories.Occupancy = {}
     for hold in folded.holds:
         until = folded.last_rv + 1 if hold.until_rv is None else hold.until_rv
         for rv in range(hold.from_rv, until):
@@ -86,67 +31,27 @@ def _found(folded: hold_history.HoldHistory) -> set[tuple[str, frozenset[str]]]:
     }
 
 
-# ------------------------------------------------------------------------------------- histories
+# ------------------------------------------------------------------------------- random histories
 
 
-CLAIMS, DEVICES, HOW = ["a", "b", "c"], ["D1", "D2"], ["", "", "", "!", "%"]
+def _drawn(*, gaps: float) -> Iterator[tuple[random.Random, str]]:
+    for seed in range(brute_force.HISTORIES // 10):
+        stream = random.Random(seed)
+        yield stream, dense_histories.draw(stream, stream.randrange(17), gaps=gaps)
 
 
-@st.composite
-def _texts(draw: st.DrawFn, *, gaps: bool) -> str:
-    words: list[str] = []
-    held: dict[str, set[str]] = {}
-    blind = False
-    for _ in range(draw(st.integers(0, 16))):
-        if gaps and draw(st.integers(0, 3)) == 0:
-            blind = not blind
-            words.append("[" if blind else "]")
-        words.append(_word(draw, held))
-    return " ".join(words)
+def test_holds_are_what_a_walk_through_the_truth_sees() -> None:
+    for _, text in _drawn(gaps=0):
+        folded = hold_history.fold(language.observe(text))
+        assert _occupied(folded) == dense_histories.occupied(text), text
+        assert _found(folded) == dense_histories.doubles(text), text
 
 
-def _word(draw: st.DrawFn, held: dict[str, set[str]]) -> str:
-    name, device, how = (draw(st.sampled_from(kind)) for kind in (CLAIMS, DEVICES, HOW))
-    verb = draw(st.sampled_from("+++=--~^."))
-    mine = held.get(name)
-    if verb == "-" and mine:
-        gone = draw(st.sampled_from(sorted(mine)))
-        mine.remove(gone)
-        return f"{name}-{gone}"
-    if verb == "~" and mine is not None:
-        del held[name]
-        return f"{name}~"
-    if verb == ".":
-        return "."
-    mine = held.setdefault(name, set())
-    if verb == "^":
-        return f"{name}^p"
-    if verb == "=":
-        mine.clear()
-    mine.add(device)
-    return f"{name}{'=' if verb == '=' else '+'}{device}{how}"
-
-
-@given(_texts(gaps=False))
-def test_holds_are_what_a_walk_through_the_truth_sees(text: str) -> None:
-    assert _occupied(hold_history.fold(language.observe(text))) == _walk(text)
-
-
-@given(_texts(gaps=False))
-def test_conflicts_are_exactly_the_claims_that_held_a_device_at_once(text: str) -> None:
-    assert _found(hold_history.fold(language.observe(text))) == _doubles(_walk(text))
-
-
-@given(_texts(gaps=True))
-def test_a_gap_never_creates_a_false_alarm(text: str) -> None:
-    assert _found(hold_history.fold(language.observe(text))) <= _doubles(_walk(text))
-
-
-@given(_texts(gaps=True), st.data())
-def test_neither_does_a_record_that_breaks_off(text: str, data: st.DataObject) -> None:
-    observations = language.observe(text)
-    kept = data.draw(st.integers(0, len(observations)))
-    assert _found(hold_history.fold(observations[:kept])) <= _doubles(_walk(text))
+def test_neither_a_gap_nor_a_record_that_breaks_off_makes_a_false_alarm() -> None:
+    for stream, text in _drawn(gaps=0.25):
+        body, truth = language.observe(text), dense_histories.doubles(text)
+        assert _found(hold_history.fold(body)) <= truth, text
+        assert _found(hold_history.fold(body[: stream.randrange(len(body))])) <= truth, text
 
 
 # -------------------------------------------------------------------------------------- details

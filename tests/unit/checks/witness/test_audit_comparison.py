@@ -21,7 +21,7 @@ from harness.checks.witness import (
     witnessed_writes,
 )
 from harness.history import directories, plans, records
-from tests.histories import audit_logs, building, language
+from tests.histories import audit_logs, building, dense_histories, language
 from tests.support import text_tables
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
@@ -192,36 +192,10 @@ def texts(found: audit_comparison.Comparison) -> str:
     return "\n".join(item.text for item in found.differences)
 
 
-def random_text(stream: random.Random) -> str:
-    """A history of a few claims and pods, with gaps now and then."""
-    held: dict[str, set[str]] = {}
-    words: list[str] = []
-    for _ in range(stream.randint(2, 14)):
-        name, device = stream.choice("abc"), stream.choice(["D1", "D2", "D3"])
-        mine = held.get(name)
-        options = [f"{name}+{device}", f"{name}={device}", f"p{name}*", ".3"]
-        if mine is not None:
-            options += [f"{name}~", f"{name}^p", f"{name}="]
-            options += [f"{name}-{one}" for one in sorted(mine)]
-        word = stream.choice(options)
-        words.append(word)
-        if word == f"{name}~":
-            del held[name]
-        elif word[1] in "+=-^":
-            known = held.setdefault(name, set())
-            if word[1] == "=":
-                known.clear()
-            if word[1] == "-":
-                known.remove(word[2:])
-            elif word[1] in "+=" and word[2:]:
-                known.add(word[2:])
-    return " ".join(words)
-
-
 def test_random_histories_agree_and_each_lost_write_is_named() -> None:
     stream = random.Random(14)
     for _ in range(HISTORIES):
-        text = random_text(stream)
+        text = dense_histories.draw(stream, stream.randint(2, 14), gaps=0)
         seen, told = language.observe(text), audit_logs.events(text)
         found = compare(seen, stream.sample(told, len(told)))
         assert not found.difference_count, (text, texts(found))
@@ -236,7 +210,7 @@ def test_random_histories_agree_and_each_lost_write_is_named() -> None:
 def test_each_lost_or_changed_observation_of_random_histories_is_named() -> None:
     stream = random.Random(41)
     for _ in range(HISTORIES):
-        text = random_text(stream)
+        text = dense_histories.draw(stream, stream.randint(2, 14), gaps=0)
         seen, told = language.observe(text), audit_logs.events(text)
         if not told:
             continue
