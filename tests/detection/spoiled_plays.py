@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from harness.apiserver.storage import watch_cache
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.devices import granted_devices, reachable_devices, requested_devices
 from harness.checks.nodes import extended_claims
 from harness.client import apis
@@ -129,10 +129,10 @@ def allocate(seed: int, defects: Sequence[str]) -> Found:
         state.add(allocation)
         made.append(placements.Event({**obj, "status": {"allocation": allocation}}))
     world = map(placements.listed, itertools.chain(NODES, drawn.classes, drawn.slices))
-    return _verdicts(_of_allocations(placements.fold([*world, *made])))
+    return _verdicts(_of_allocations(placements.evidence([*world, *made])))
 
 
-def _of_allocations(seen: placements.Seen) -> Iterator[verdicts.Answer]:
+def _of_allocations(evidence: protocol.Evidence) -> Iterator[verdicts.Answer]:
     for check in (
         granted_devices.COPIED_RESULTS,
         granted_devices.GRANTED_ACCESS,
@@ -140,7 +140,7 @@ def _of_allocations(seen: placements.Seen) -> Iterator[verdicts.Answer]:
         reachable_devices.REACHABLE_DEVICES,
         requested_devices.REQUESTED_RESULTS,
     ):
-        yield check.judge(seen.evidence())
+        yield check.judge(evidence)
 
 
 def _verdicts(answers: Iterator[verdicts.Answer]) -> Found:

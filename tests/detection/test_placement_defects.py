@@ -3,7 +3,7 @@ as a recorder writes them down for the checks of allocations and bindings.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.claims import bound_pods
 from harness.checks.devices import (
-    device_timelines,
     granted_devices,
     reachable_devices,
     requested_devices,
@@ -19,7 +18,7 @@ from harness.checks.devices import (
 from harness.client import apis
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
-from tests.histories import building, placements
+from tests.histories import placements
 from tests.histories.placements import claim, device, device_class, exactly, node, on, piece
 from tests.support import api_objects, local_servers, plugin_world
 
@@ -149,13 +148,8 @@ PLAYS = (
 
 
 def judge(play: Play, *defects: str) -> dict[str, verdicts.Verdict]:
-    seen = placements.fold(play.perform(defects))
-    return {item.check: item.verdict for item in _answers(seen, play.view)}
-
-
-def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]:
-    views = {"c": device_timelines.View(view)} if view else {}
-    given = seen.evidence(building.plan(), views)
+    views = {"c": play.view} if play.view else {}
+    given = placements.evidence(play.perform(defects), views=views)
     answers = [
         check.judge(given)
         for check in (
@@ -171,7 +165,7 @@ def _answers(seen: placements.Seen, view: int) -> Iterator[verdicts.CheckResult]
             granted_devices.DISTINCT_DEVICES,
         )
     ]
-    return (item for item in answers if isinstance(item, verdicts.CheckResult))
+    return {item.check: item.verdict for item in answers if isinstance(item, verdicts.CheckResult)}
 
 
 plays = pytest.mark.parametrize("play", PLAYS, ids=lambda play: str(play.exposes))

@@ -7,14 +7,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from harness.checks import protocol
-from harness.checks.devices import allocation_judging, device_catalogue, device_timelines
-from harness.checks.holds import hold_history
-from harness.checks.observed import claim_versions, folders, observations, pod_lives
-from harness.history import plans
-from tests.histories import building
+from harness.checks.devices import allocation_judging, device_timelines
+from harness.checks.observed import claim_versions, observations, pod_lives
+from harness.history import plans, records
+from tests.histories import building, language
 
 Object = dict[str, Any]
 NAMESPACE, DRIVER, CLASS = "tests", "gpu.example", "gpu"
@@ -25,6 +22,13 @@ RESOURCES = {
     "DeviceClass": observations.CLASSES,
     "Node": observations.NODES,
 }
+SECOND_NS = 1_000_000_000
+NEEDS = (
+    allocation_judging.Questions,
+    device_timelines.PoolTimelines,
+    claim_versions.ClaimVersions,
+    pod_lives.PodLives,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,78 +173,42 @@ def pod(
     return Event({"kind": "Pod", "metadata": meta, "spec": spec, "status": status})
 
 
-# ------------------------------------------------------------------------------ folding
+# ------------------------------------------------------------------------------ evidence
 
 
-@dataclasses.dataclass(frozen=True)
-class Seen:
-    """A history, folded."""
-
-    history: hold_history.HoldHistory
-    catalogue: device_catalogue.DeviceCatalogue
-    timelines: device_timelines.PoolTimelines
-    claims: claim_versions.ClaimVersions
-    pods: pod_lives.PodLives
-
-    @property
-    def made(self) -> allocation_judging.Allocations:
-        return allocation_judging.Allocations(self.history, self.catalogue)
-
-    def evidence(
-        self,
-        plan: plans.Plan | None = None,
-        views: Mapping[str, device_timelines.View] | None = None,
-    ) -> protocol.Evidence:
-        values = {
-            allocation_judging.Allocations: self.made,
-            device_timelines.PoolTimelines: self.timelines,
-            device_catalogue.DeviceCatalogue: self.catalogue,
-            claim_versions.ClaimVersions: self.claims,
-            pod_lives.PodLives: self.pods,
-            device_timelines.AttemptViews: device_timelines.AttemptViews(views or {}),
-        }
-        return protocol.Evidence(plan or building.plan(), values)
-
-    @property
-    def folders(self) -> tuple[folders.Folder, ...]:
-        return self.catalogue, self.timelines, self.claims, self.pods
+def record(events: Iterable[Event | None], *, second_ns: int = SECOND_NS) -> list[records.Body]:
+    """The records of events, each a second after the one before; None: something else."""
+    return [
+        _recorded(event, version, second_ns)
+        for version, event in enumerate(events, start=1)
+        if event is not None
+    ]
 
 
-def fold(events: Iterable[Event | None], *, second_ns: int = 1_000_000_000) -> Seen:
-    """Fold the events, each a second after the one before; None: something else is committed."""
-    seen = Seen(
-        hold_history.HoldHistory(),
-        device_catalogue.DeviceCatalogue(),
-        device_timelines.PoolTimelines(),
-        claim_versions.ClaimVersions(),
-        pod_lives.PodLives(),
-    )
-    methods = {
-        "ResourceClaim": "see_claim",
-        "Pod": "see_pod",
-        "ResourceSlice": "see_slice",
-        "DeviceClass": "see_class",
-        "Node": "see_node",
-    }
-    for version, event in enumerate(events, start=1):
-        if event is None:
-            continue
-        observation = observed(event, version, second_ns=second_ns)
-        seen.history.see_batch(folders.Batch([observation]))
-        for folder in seen.folders:
-            getattr(folder, methods[event.obj["kind"]])(observation)
-    return seen
+def evidence(
+    events: Iterable[Event | None],
+    plan: plans.Plan | None = None,
+    views: Mapping[str, int] | None = None,
+    *,
+    gap: str = "",
+    second_ns: int = SECOND_NS,
+) -> protocol.Evidence:
+    """The evidence of events. `views`: claim -> the version of the slices that its scheduler knew.
+
+    `gap`: a resource whose watch had a gap before everything.
+    """
+    known = {name: device_timelines.View(version) for name, version in (views or {}).items()}
+    values = {device_timelines.AttemptViews: device_timelines.AttemptViews(known)}
+    gaps = [language.gap(gap, 0)] if gap else []
+    body = [*gaps, *record(events, second_ns=second_ns)]
+    return protocol.Evidence(plan or building.plan(), values).fold(body, NEEDS)
 
 
-def observed(event: Event, version: int, *, second_ns: int = 1_000_000_000) -> Any:
-    resource = RESOURCES[event.obj["kind"]]
-    meta = {**event.obj["metadata"], "resourceVersion": str(version)}
-    return observations.Seen(
-        resource=resource,
-        type=event.type,
-        version=version,
-        ts_ns=version * second_ns,
-        object=msgspec.json.decode(
-            msgspec.json.encode({**event.obj, "metadata": meta}), type=observations.TYPES[resource]
-        ),
-    )
+def observed(event: Event, version: int) -> Any:
+    return observations.decode(_recorded(event, version, SECOND_NS))
+
+
+def _recorded(event: Event, version: int, second_ns: int) -> records.Observation:
+    value = {**event.obj, "metadata": {**event.obj["metadata"], "resourceVersion": str(version)}}
+    resource, at_ns = RESOURCES[event.obj["kind"]], version * second_ns
+    return language.observation(resource, version, value, event.type, ts_ns=at_ns)

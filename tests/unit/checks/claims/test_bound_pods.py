@@ -10,7 +10,7 @@ import pytest
 from harness.checks import findings, verdicts
 from harness.checks.claims import bound_pods
 from harness.history import plans
-from tests.histories import building, language, placements
+from tests.histories import building, placements
 from tests.histories.placements import claim, gone, labelled, listed, node, on, pod, result
 from tests.histories.words import placement_words
 from tests.support import text_tables
@@ -28,9 +28,8 @@ NEW, BOUND = pod("p", "c"), pod("p", "c", bound_to="n1")
 def judge(
     events: Sequence[placements.Event | None], faults: Sequence[plans.PlannedFault] = ()
 ) -> verdicts.CheckResult:
-    seen = placements.fold([*NODES, *events])
-    plan = msgspec.structs.replace(building.plan(), faults=list(faults))
-    answer = bound_pods.judge(seen.evidence(plan))
+    plan = building.plan(faults=faults)
+    answer = bound_pods.judge(placements.evidence([*NODES, *events], plan))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -90,18 +89,15 @@ def test_a_claim_that_is_removed_in_spite_of_its_finalizer_is_not_the_fault_of_a
 
 @pytest.mark.parametrize("history", cases("not examined"))
 def test_what_no_scheduler_has_bound_is_not_examined(history: str) -> None:
-    seen = placements.fold([*NODES, *placement_words.history(history, WORDS)])
-    answer = bound_pods.judge(seen.evidence())
+    events = placement_words.history(history, WORDS)
+    answer = bound_pods.judge(placements.evidence([*NODES, *events]))
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason == "no pod with claims was bound, so nothing was examined"
 
 
 @pytest.mark.parametrize("resource", ["pods", "resourceclaims", "nodes"])
 def test_a_gap_may_hide_a_reservation(resource: str) -> None:
-    seen = placements.fold([*NODES, NEW, BOUND])
-    gap = language.gap(resource, 1, 1)
-    seen.catalogue.see_gap(gap)
-    answer = bound_pods.judge(seen.evidence())
+    answer = bound_pods.judge(placements.evidence([*NODES, NEW, BOUND], gap=resource))
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason.startswith(f"versions of {resource} may be missing")
 

@@ -30,8 +30,7 @@ def device(name: str, *effects: str) -> Object:
 def observed(
     resource: str, version: int, obj: Object, kind: Any = "MODIFIED"
 ) -> records.Observation:
-    meta = {"resourceVersion": str(version), **obj["metadata"]}
-    return language.observation(resource, version, {**obj, "metadata": meta}, kind, ts_ns=version)
+    return language.observation(resource, version, obj, kind, ts_ns=version)
 
 
 def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) -> records.Body:

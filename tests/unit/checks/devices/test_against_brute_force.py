@@ -515,12 +515,10 @@ def test_the_checks_agree_with_judges_that_try_everything() -> None:
 
     def compare(seed: int) -> Iterator[str]:
         events = _Drawn(seed).draw().events
-        cases, seen = list(_cases(events)), placements.fold(events)
+        cases, evidence = list(_cases(events)), placements.evidence(events)
         for check, judge in JUDGES.items():
             answers = [judge(case) for case in cases]
-            evidence = seen.evidence(
-                disturbed if check is requested_devices.REQUESTED_RESULTS else plan
-            )
+            evidence.plan = disturbed if check is requested_devices.REQUESTED_RESULTS else plan
             found, name = check.judge(evidence), check.name
             examined = len(answers) - answers.count(None)
             if not examined:

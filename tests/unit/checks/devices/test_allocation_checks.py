@@ -1,7 +1,7 @@
 """Each promise about an allocation: what breaks it is named, and nothing else is."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,13 +11,12 @@ from harness.checks import findings, verdicts
 from harness.checks.devices import (
     allocation_judging,
     device_catalogue,
-    device_timelines,
     granted_devices,
     reachable_devices,
     requested_devices,
 )
 from harness.history import plans
-from tests.histories import building, language, placements
+from tests.histories import building, placements
 from tests.histories.placements import (
     claim,
     device,
@@ -47,17 +46,14 @@ def judge(
     check: Any,
     events: Events,
     plan: plans.Plan | None = None,
-    views: Mapping[str, device_timelines.View] | None = None,
 ) -> verdicts.CheckResult:
-    seen = placements.fold(events)
-    answer = check.judge(seen.evidence(plan, views))
+    answer = check.judge(placements.evidence(events, plan))
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
 
-def why_not(check: Any, events: Events) -> str:
-    seen = placements.fold(events)
-    answer = check.judge(seen.evidence())
+def why_not(check: Any, events: Events, *, gap: str = "") -> str:
+    answer = check.judge(placements.evidence(events, gap=gap))
     assert isinstance(answer, verdicts.NotExamined), answer
     return answer.reason
 
@@ -166,11 +162,8 @@ def test_a_device_that_no_slice_has_is_not_examined(check: Any) -> None:
     ],
 )
 def test_a_gap_may_hide_the_version_that_would_explain_it(check: Any, resource: str) -> None:
-    seen = placements.fold([*_world(), claim("c", result("D1"), selector=on("n2"))])
-    seen.catalogue.see_gap(language.gap(resource, 1, 1))
-    answer = check.judge(seen.evidence())
-    assert isinstance(answer, verdicts.NotExamined)
-    assert answer.reason.startswith(f"versions of {resource} may be missing")
+    why = why_not(check, [*_world(), claim("c", result("D1"), selector=on("n2"))], gap=resource)
+    assert why.startswith(f"versions of {resource} may be missing")
 
 
 def test_a_constraint_of_an_unknown_kind_holds() -> None:
@@ -290,9 +283,9 @@ def test_equal_allocations_share_an_answer_only_if_the_same_was_known() -> None:
             else piece(f"E{number}")
             for number in range(16)
         ]
-        made = placements.fold(events).made
-        answers = made.ask(_asked)
-        for row, version in enumerate(made.versions.tolist()):
+        questions = placements.evidence(events)[allocation_judging.Questions]
+        answers = questions.ask(_asked)
+        for row, version in enumerate(questions.made.versions):
             answer = answers.of(row)
             assert isinstance(answer, allocation_judging.Wrong)
             asked, at = answer.text.split()
@@ -332,10 +325,10 @@ def judge_existence(
     second_ns: int = 1_000_000_000,
 ) -> verdicts.CheckResult:
     """The result, with the version of the slices that the scheduler had dealt with; 0: unknown."""
-    folded = placements.fold(events, second_ns=second_ns)
-    views = {"c": device_timelines.View(seen)} if seen else {}
-    plan = msgspec.structs.replace(building.plan(), faults=list(faults))
-    answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence(plan, views))
+    views = {"c": seen} if seen else {}
+    plan = building.plan(faults=faults)
+    given = placements.evidence(events, plan, views, second_ns=second_ns)
+    answer = reachable_devices.EXISTING_DEVICES.judge(given)
     assert isinstance(answer, verdicts.CheckResult), answer
     return answer
 
@@ -383,8 +376,4 @@ def test_with_faults_only_what_was_never_listed_is_wrong() -> None:
 
 
 def test_a_gap_may_hide_the_device() -> None:
-    folded = placements.fold([piece("D2"), C])
-    gap = language.gap("resourceslices", 1, 1)
-    folded.catalogue.see_gap(gap)
-    answer = reachable_devices.EXISTING_DEVICES.judge(folded.evidence())
-    assert isinstance(answer, verdicts.NotExamined)
+    why_not(reachable_devices.EXISTING_DEVICES, [piece("D2"), C], gap="resourceslices")

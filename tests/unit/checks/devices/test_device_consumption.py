@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.checks import device_exclusivity, verdicts
-from harness.checks.devices import device_catalogue, device_consumption
-from harness.checks.holds import hold_history
+from harness.checks import verdicts
+from harness.checks.devices import device_consumption
 from harness.history import records
 from tests.histories import building, claim_judging, damages, judged_runs, language, shared_devices
 from tests.histories.shared_devices import claim, device_id, gone, slices
@@ -30,12 +29,6 @@ def judged(body: Iterable[records.Body]) -> verdicts.CheckResult:
 
 def consumption(*body: records.Body) -> verdicts.CheckResult:
     return judged([*slices(), *body])
-
-
-def exclusivity(*body: records.Body) -> verdicts.CheckResult:
-    declared = device_catalogue.DeviceCatalogue()
-    folded = hold_history.fold([*slices(), *body], declared)
-    return device_exclusivity.check(folded, declared.is_shareable)
 
 
 # ------------------------------------------------------------------------- capacities
@@ -98,22 +91,6 @@ def test_too_much_is_named_with_its_claims_and_versions() -> None:
         ("ResourceSlice", "devices"),
     ]
     assert "until 6" in violation.text
-
-
-def test_the_first_ones_the_worst_and_the_last_are_listed_in_full() -> None:
-    body = [claim(2, "a", {"S": 4})]
-    amounts = [1] * 22 + [3] + [1] * 3
-    for number, amount in enumerate(amounts):
-        body += [claim(3 + 2 * number, "b", {"S": amount}), gone(4 + 2 * number, "b")]
-    result = consumption(*body)
-    assert result.violation_count == len(amounts)
-    listed = [max(violation.resource_versions) for violation in result.violations]
-    assert listed == [4 + 2 * number for number in (*range(20), 22, 25)]
-    assert f"{7 * 2**30} of {4 * 2**30}" in result.violations[20].summary
-    assert [
-        f"from version {3 + 2 * number}" in text
-        for number, text in zip((20, 21, 23, 24), result.others, strict=True)
-    ] == [True] * 4
 
 
 def test_each_capacity_is_added_up_by_itself() -> None:
@@ -289,33 +266,6 @@ def test_a_device_that_consumes_less_than_before_may_have_been_seen_so() -> None
     later = [*over, *language.replaced(slices(5), '"value": "2"', '"value": "1"')[:1], gone(6, "a")]
     later += [claim(7, "a2", {"W": None})]
     assert judged(later).verdict is INVALID
-
-
-# ----------------------------------------------------------------------- exclusivity
-
-
-@pytest.mark.parametrize(
-    ("taken", "pairs"),
-    [
-        ([{"S": 1}, {"S": 9}], 0),
-        ([{"S": 1}, {"S": None}], 1),
-        ([{"S": None}, {"S": 1}, {"S": 1}], 2),
-        ([{"S": None}, {"S": None}, {"S": 1}], 3),
-        ([{"X": 1}, {"X": 1}], 1),
-        ([{"X": 1}, {"X": None}], 1),
-        ([{"X": 1}, {"S": 1}], 0),
-    ],
-)
-def test_a_device_is_shared_or_held_by_one_claim(
-    taken: list[shared_devices.Taken], pairs: int
-) -> None:
-    body = [claim(rv, f"c{rv}", devices) for rv, devices in enumerate(taken, start=2)]
-    result = exclusivity(*body)
-    assert (result.violation_count, result.verdict) == (pairs, INVALID if pairs else VALID)
-    assert result.examined_count == len(taken)
-    for violation in result.violations:
-        assert isinstance(violation, verdicts.DoubleAllocation)
-        assert violation.holders[0].held_from_rv < violation.holders[1].held_from_rv
 
 
 # ------------------------------------------------------------- against an oracle

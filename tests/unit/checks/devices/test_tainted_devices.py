@@ -117,47 +117,21 @@ STARTED: tuple[str, Object] = ("scheduling.started", {"pod": "p"})
 PLANNED: tuple[str, Object] = ("in-flight.added", {"claim": "c", "device": "d"})
 
 
-def handled(what: str, version: int) -> tuple[str, Object]:
-    return HANDLED, {"of": what, "version": version}
+STEPS: dict[str, Callable[[int], tuple[str, Object]]] = {
+    "slices": lambda version: (HANDLED, {"of": "slices", "version": version}),
+    "rules": lambda version: (HANDLED, {"of": "rules", "version": version}),
+    "gap": lambda _: ("informer.gap", {"informer": "informer-resourceslices"}),
+    "pods": lambda _: ("informer.listed", {"informer": "informer-pods", "count": 1}),
+    "started": lambda _: STARTED,
+    "planned": lambda _: PLANNED,
+}
 
 
-@pytest.mark.parametrize(
-    ("steps", "expected"),
-    [
-        ([STARTED, PLANNED], view(0, 0)),
-        ([handled("slices", 3), STARTED, PLANNED], view(3, 0)),
-        ([handled("slices", 3), handled("rules", 5), STARTED, PLANNED], view(3, 5)),
-        ([handled("slices", 3), STARTED, handled("slices", 7), PLANNED], view(3, 0)),
-        (
-            [handled("slices", 3), STARTED, PLANNED, handled("slices", 7), STARTED, PLANNED],
-            view(3, 0),
-        ),
-        (
-            [
-                handled("slices", 3),
-                handled("rules", 4),
-                ("informer.gap", {"informer": "informer-resourceslices"}),
-                STARTED,
-                PLANNED,
-            ],
-            view(0, 4),
-        ),
-        (
-            [
-                handled("slices", 3),
-                ("informer.listed", {"informer": "informer-pods", "count": 1}),
-                STARTED,
-                PLANNED,
-            ],
-            view(3, 0),
-        ),
-    ],
-)
-def test_what_an_attempt_must_have_known(
-    tmp_path: pathlib.Path, steps: list[tuple[str, Object]], expected: device_timelines.View
-) -> None:
-    """Events count that were dealt with before it began; of several attempts, the oldest view."""
-    assert views(tmp_path / "run", *steps) == {"c": expected}
+@pytest.mark.parametrize(("text", "expected"), cases("views"))
+def test_what_an_attempt_must_have_known(tmp_path: pathlib.Path, text: str, expected: str) -> None:
+    words = [word.partition("@") for word in text.split()]
+    steps = [STEPS[name](int(version or 0)) for name, _, version in words]
+    assert views(tmp_path / "run", *steps) == {"c": view(*map(int, expected.split()))}
 
 
 @pytest.mark.parametrize(
