@@ -1,19 +1,16 @@
-"""`python -m tests.histories.large HOLDS [FOLDER]`: a sound run directory with that many holds.
+"""Sound run directories with any number of holds.
 
 Users keep their claims, which are allocated one after another: every claim is created, gets a
 device and loses it HOLDS_PER_CLAIM times, and is deleted. No device is given away twice, unless
-`--doubles N` asks for it.
+`doubles` asks for it.
 """
 
-import argparse
 import itertools
 import pathlib
-import sys
 from collections.abc import Iterator
 
 import msgspec
 
-from harness import errors
 from harness.checks.observed import observations
 from harness.history import directories, journal_writer, manifests, plans, records
 from tests.histories import building, language
@@ -165,26 +162,3 @@ _ALLOCATED = (
     '"metadata.name","operator":"In","values":["worker"]}]}]}},"reservedFor":[{"resource":"pods",'
     '"name":"%s","uid":"pod-%s"}]'
 )
-
-
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.histories.large")
-    parser.add_argument("holds", type=int, help="number of holds, at least 1")
-    parser.add_argument("folder", nargs="?", type=pathlib.Path, help="default: reports/large/HOLDS")
-    parser.add_argument("--doubles", type=int, default=0, help="double allocations among them")
-    parser.add_argument("--holds-per-claim", type=int, default=HOLDS_PER_CLAIM)
-    given = parser.parse_args(arguments)
-    path = given.folder or pathlib.Path("reports", "large", str(given.holds))
-    if given.holds < 1 or given.holds_per_claim < 1:
-        parser.error("expected at least one hold, and at least one hold of each claim")
-    try:
-        build(path, given.holds, doubles=given.doubles, holds_per_claim=given.holds_per_claim)
-    except errors.HarnessError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(path)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -18,12 +18,3 @@ def test_what_was_asked_for_is_judged(
     figures = judgement.figures
     assert (judgement.verdict, figures.double_allocations) == (verdict, doubles)
     assert (figures.allocations, figures.claims) == (95, 10)
-
-
-def test_a_run_directory_that_exists_is_refused(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = str(tmp_path / "run")
-    assert large.main(["5", path]) == 0
-    assert large.main(["5", path]) == 1
-    assert "exists already" in capsys.readouterr().err

@@ -3,6 +3,7 @@ to be the expected one.
 """
 
 import collections
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,6 +30,21 @@ uids = st.sampled_from(["none", "right", "wrong"])
 selectors = st.sampled_from([None, (LABEL, "x"), (LABEL, "y")])
 
 
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """An object that is to be changed, and which version and uid of it."""
+
+    kind: str
+    name: str
+    version: str
+    uid: str
+
+    @property
+    def key(self) -> reference.Key:
+        return self.kind, self.name
+
+
+wanted = st.builds(Wanted, kinds, names, versions, uids)
 HISTORY_MAX = 12
 TAKEN: collections.Counter[str] = collections.Counter()
 """How often each rule was taken, over all runs of this process."""
@@ -121,84 +137,50 @@ class Machine(stateful.RuleBasedStateMachine):
 
     # -------------------------------------------------------------- changing
 
-    @stateful.rule(
-        kind=kinds,
-        name=names,
-        labels=labels,
-        finalizers=finalizer_sets,
-        value=values,
-        version=versions,
-        uid=uids,
-    )
-    def update(
-        self,
-        kind: str,
-        name: str,
-        labels: dict[str, str],
-        finalizers: list[str],
-        value: str,
-        version: str,
-        uid: str,
-    ) -> None:
-        key = (kind, name)
+    @stateful.rule(on=wanted, labels=labels, finalizers=finalizer_sets, value=values)
+    def update(self, on: Wanted, labels: dict[str, str], finalizers: list[str], value: str) -> None:
+        kind, name = on.key
         found = self.server.ask("GET", self.path(kind, name))
         document = found.body if found.status == 200 else _document(kind, {}, [], False)
         meta = document["metadata"]
         meta |= {"name": name, "labels": labels, "finalizers": finalizers}
         if kind == reference.CONFIGMAPS:
             document["data"] = {"v": value}
-        wanted_version, wanted_uid = self._version(key, version), self._uid(key, uid)
-        _put(meta, "resourceVersion", wanted_version)
-        _put(meta, "uid", wanted_uid)
+        version, uid = self._preconditions(on, meta)
         fields = {"labels": labels, "finalizers": frozenset(finalizers)} | _content(kind, value)
         answer = self.server.ask("PUT", self.path(kind, name), document)
         self._compare(
             "update",
             answer,
-            lambda: self.reference.replace(key, version=wanted_version, uid=wanted_uid, **fields),
+            lambda: self.reference.replace(on.key, version=version, uid=uid, **fields),
         )
 
     @stateful.rule(
-        kind=kinds,
-        name=names,
+        on=wanted,
         label=st.sampled_from(["x", "y", None]),
         value=values,
         finalizers=st.one_of(st.none(), finalizer_sets),
-        version=versions,
-        uid=uids,
     )
     def merge_patch(
-        self,
-        kind: str,
-        name: str,
-        label: str | None,
-        value: str,
-        finalizers: list[str] | None,
-        version: str,
-        uid: str,
+        self, on: Wanted, label: str | None, value: str, finalizers: list[str] | None
     ) -> None:
-        key = (kind, name)
-        version = (
-            "none" if uid == "wrong" else version
-        )  # it is not documented which of two mistakes is reported
-        wanted_version, wanted_uid = self._version(key, version), self._uid(key, uid)
+        if on.uid == "wrong":  # it is not documented which of two mistakes is reported
+            on = dataclasses.replace(on, version="none")
         meta: dict[str, Any] = {"labels": {LABEL: label}}
-        _put(meta, "resourceVersion", wanted_version)
-        _put(meta, "uid", wanted_uid)
+        version, uid = self._preconditions(on, meta)
         fields: dict[str, Any] = {"labels": {LABEL: label} if label else {}}
         if finalizers is not None:
             meta["finalizers"] = finalizers
             fields["finalizers"] = frozenset(finalizers)
         patch: dict[str, Any] = {"metadata": meta}
-        if kind == reference.CONFIGMAPS:
+        if on.kind == reference.CONFIGMAPS:
             patch["data"] = {"v": value}
-        answer = self._patch(key, "merge-patch", patch)
+        fields |= _content(on.kind, value)
+        answer = self._patch(on.key, "merge-patch", patch)
         self._compare(
             "merge_patch",
             answer,
-            lambda: self.reference.patch(
-                key, version=wanted_version, uid=wanted_uid, **fields, **_content(kind, value)
-            ),
+            lambda: self.reference.patch(on.key, version=version, uid=uid, **fields),
         )
 
     @stateful.rule(kind=kinds, name=names, tested=values, value=st.sampled_from(["x", "y"]))
@@ -267,22 +249,13 @@ class Machine(stateful.RuleBasedStateMachine):
 
     # -------------------------------------------------------------- deleting
 
-    @stateful.rule(
-        kind=kinds,
-        name=names,
-        grace_s=st.sampled_from([None, None, 0, 5, 60]),
-        version=versions,
-        uid=uids,
-    )
-    def delete(self, kind: str, name: str, grace_s: int | None, version: str, uid: str) -> None:
-        key = (kind, name)
-        wanted_version, wanted_uid = self._version(key, version), self._uid(key, uid)
+    @stateful.rule(on=wanted, grace_s=st.sampled_from([None, None, 0, 5, 60]))
+    def delete(self, on: Wanted, grace_s: int | None) -> None:
         preconditions: dict[str, Any] = {}
-        _put(preconditions, "resourceVersion", wanted_version)
-        _put(preconditions, "uid", wanted_uid)
+        version, uid = self._preconditions(on, preconditions)
         options: dict[str, Any] = {"preconditions": preconditions} if preconditions else {}
         _put(options, "gracePeriodSeconds", grace_s, as_text=False)
-        self._delete(key, options, grace_s=grace_s, version=wanted_version, uid=wanted_uid)
+        self._delete(on.key, options, grace_s=grace_s, version=version, uid=uid)
 
     def _delete(
         self,
@@ -431,21 +404,22 @@ class Machine(stateful.RuleBasedStateMachine):
             "PATCH", self.path(*key), patch, content_type=f"application/{kind}+json"
         )
 
-    def _version(self, key: reference.Key, which: str) -> int | None:
-        state = self.reference.objects.get(key)
+    def _preconditions(self, on: Wanted, document: dict[str, Any]) -> tuple[int | None, str | None]:
+        """Write the version and the uid that are wanted into a document; return both."""
+        state = self.reference.objects.get(on.key)
         current = state.version if state else self.reference.version
-        past = [version for version in self.past[key] if version != current]
-        return {
+        past = [version for version in self.past[on.key] if version != current]
+        version = {
             "none": None,
             "current": current,
             "old": past[-1] if past else current - 1,
             "future": current + FUTURE,
-        }[which]
-
-    def _uid(self, key: reference.Key, which: str) -> str | None:
-        state = self.reference.objects.get(key)
+        }[on.version]
         right = state.uid if state else WRONG_UID
-        return {"none": None, "right": right, "wrong": WRONG_UID}[which]
+        uid = {"none": None, "right": right, "wrong": WRONG_UID}[on.uid]
+        _put(document, "resourceVersion", version)
+        _put(document, "uid", uid)
+        return version, uid
 
 
 def _document(

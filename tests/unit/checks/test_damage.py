@@ -43,26 +43,8 @@ def _in_object(old: bytes, new: bytes) -> damages.Damage:
     return damage
 
 
-def _folder(file: damages.File) -> damages.Damage:
-    return _instead(file, lambda path: path.mkdir())
-
-
-def _fifo(file: damages.File) -> damages.Damage:
-    return _instead(file, os.mkfifo)
-
-
-def _device(file: damages.File) -> damages.Damage:
-    return _instead(file, lambda path: path.symlink_to("/dev/zero"))
-
-
-def _instead(file: damages.File, make: Callable[[pathlib.Path], None]) -> damages.Damage:
-    """Something else than a file stands there."""
-
-    def damage(directory: directories.RunDirectory) -> None:
-        file(directory).unlink()
-        make(file(directory))
-
-    return damage
+def _spoiled(how: str) -> Callable[[damages.File], damages.Damage]:
+    return lambda file: lambda directory: damages.spoil(file(directory), how)
 
 
 def _endless(file: damages.File) -> damages.Damage:
@@ -85,9 +67,9 @@ OF_A_FILE: dict[str, tuple[Callable[[damages.File], damages.Damage], str]] = {
         lambda file: _replaced(file, 2, b"\x00\x1b[31mgarbage\n"),
         INCOMPLETE,
     ),
-    "a folder": (_folder, ": expected a file, got a folder"),
-    "a FIFO": (_fifo, ": expected a file, got a FIFO"),
-    "a device": (_device, ": expected a file, got a device"),
+    "a folder": (_spoiled("a folder"), ": expected a file, got a folder"),
+    "a FIFO": (_spoiled("a FIFO"), ": expected a file, got a FIFO"),
+    "a device": (_spoiled("a device"), ": expected a file, got a device"),
     "a line without an end": (
         _endless,
         f": expected a line of at most {journal_reader.LINE_MAX} bytes",
@@ -146,6 +128,18 @@ def test_a_release_that_was_cut_out_is_no_double_allocation(tmp_path: pathlib.Pa
     judgement = judging.judge(directory)
     assert judgement.verdict is verdicts.Verdict.UNKNOWN
     assert "the trailer counts" in judgement.reason
+
+
+@pytest.mark.parametrize("text", ["a+D1 p* a~ b+D1", "a+D1 p* b+D1"])
+def test_observations_in_both_forms_are_of_two_writers(tmp_path: pathlib.Path, text: str) -> None:
+    directory = building.build(tmp_path / "run", text)
+    lines = directory.observations.read_bytes().splitlines(keepends=True)
+    other = directory.new_observations("zstd")
+    other.write_bytes(specimens.pack(other.name, lines))
+    judgement = judging.judge(directory)
+    assert judgement.verdict is verdicts.Verdict.UNKNOWN
+    assert "observations.jsonl is there beside observations.jsonl.zst" in judgement.reason
+    assert {"observations.jsonl", "observations.jsonl.zst"} <= judgement.evidence.keys()
 
 
 def test_a_line_without_an_end_is_not_read_whole(tmp_path: pathlib.Path) -> None:

@@ -60,12 +60,14 @@ def judged(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         package: str = "acme",
         text: str = archives.TEXTS["VALID"],
         head: str = HEAD,
+        more: bytes = b"",
     ) -> verdict_files.Judgement:
         if body is not None:
             files = {"acme.py": head + body}
             entry_points = {"checks": {"idle": "acme:Idle"}}
             plugin_packages.install(tmp_path / "site", monkeypatch, package, entry_points, files)
         made = building.build(tmp_path / "run", text, changes={"plugins": [USED]})
+        made.observations.write_bytes(made.observations.read_bytes() + more)
         return judging.judge(made)
 
     return judge
@@ -95,17 +97,8 @@ def test_a_violation_makes_the_run_invalid(judged: Any) -> None:
     schemas.obeying("verdict", verdict_files.encode(judgement))
 
 
-def test_a_violation_does_not_stand_if_the_observations_are_in_doubt(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry_points = {"checks": {"idle": "acme:Idle"}}
-    files = {"acme.py": HEAD + BROKEN}
-    plugin_packages.install(tmp_path / "site", monkeypatch, "acme", entry_points, files)
-    text = archives.TEXTS["VALID"]
-    made = building.build(tmp_path / "run", text, changes={"plugins": [USED]})
-    with made.observations.open("ab") as file:
-        file.write(b"nonsense\n")
-    judgement = judging.judge(made)
+def test_a_violation_does_not_stand_if_the_observations_are_in_doubt(judged: Any) -> None:
+    judgement = judged(BROKEN, more=b"nonsense\n")
     assert (judgement.verdict, result(judgement).verdict) == (UNKNOWN, UNKNOWN)
 
 

@@ -1,6 +1,5 @@
 """The nodes on which a pod may run; a pod waits rightly where CPU, memory or places are used up."""
 
-import dataclasses
 from typing import Any
 
 import msgspec
@@ -11,7 +10,6 @@ from harness.checks.nodes import extended_claims
 from harness.checks.observed import observed_pods
 from harness.checks.progress import claim_progress, device_supply, stuck_objects, world_states
 from tests.histories import worlds
-from tests.histories.worlds import World
 
 Object = dict[str, Any]
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -107,82 +105,20 @@ def test_a_pod_may_lack_room(
 
 
 IMPLICIT = f"deviceclass.resource.kubernetes.io/{worlds.CLASS}"
-D0, D1 = worlds.device("n", 0), worlds.device("n", 1)
-TWO_DEVICES = [worlds.devices_of("n", 2)]
 
 
 def container(amount: int, *, resource: str = IMPLICIT, **more: Any) -> Object:
     return {"name": "c", "resources": {"requests": {resource: str(amount)}}, **more}
 
 
-def pod(name: str, amount: int = 1, *, resource: str = IMPLICIT, **more: Any) -> Object:
-    made = worlds.pod(name, **more)
-    made["spec"] = {
-        **{key: value for key, value in made["spec"].items() if key != "resourceClaims"},
-        "containers": [container(amount, resource=resource)],
-    }
-    return made
-
-
-def claim(name: str, owner: str, *held: str, **more: Any) -> Object:
-    made = worlds.claim(name, *held, owner=owner, **more)
-    made["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
-    return made
-
-
-def judge(world: World) -> verdicts.CheckResult:
-    given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    answer = claim_progress.judge(given)
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("world", "summary"),
-    [
-        (World(pods=[pod("p")], slices=TWO_DEVICES), f"pod p waits while {D0} is idle"),
-        (World(pods=[pod("p", 2)], slices=TWO_DEVICES), f"pod p waits while {D0}, {D1} are idle"),
-        (
-            World(pods=[pod("p")], claims=[claim("a", "p")], slices=TWO_DEVICES),
-            f"pod p waits while {D0} is idle",
-        ),
-        (
-            World(pods=[pod("p")], claims=[claim("a", "p", D0, users=["p"])], slices=TWO_DEVICES),
-            "pod p is not bound",
-        ),
-    ],
-    ids=["idle", "two idle", "a claim of an earlier attempt", "allocated"],
-)
-def test_what_is_stuck(world: World, summary: str) -> None:
-    result = judge(world)
-    assert (result.verdict, result.violation_count) == (INVALID, 1)
-    assert result.violations[0].summary == f"STUCK: {summary}"
-
-
-@pytest.mark.parametrize(
-    "world",
-    [
-        World(
-            pods=[pod("p"), pod("q", 2, phase="Running", node="n")],
-            claims=[claim("a", "q", D0, D1, users=["q"], count=2)],
-            slices=TWO_DEVICES,
-        ),
-        World(pods=[pod("p", 3)], slices=TWO_DEVICES),
-        World(pods=[pod("p", resource="example.com/other")], slices=TWO_DEVICES),
-    ],
-    ids=["in use", "too few", "a resource of which the plan does not know"],
-)
-def test_what_may_wait(world: World) -> None:
-    result = judge(world)
-    assert (result.verdict, result.violations) == (VALID, [])
-
-
 def test_a_pod_with_a_claim_of_its_own_needs_devices_for_both() -> None:
     both = worlds.pod("p", claim="a")
     both["spec"]["containers"] = [container(2)]
-    world = World(pods=[both], claims=[worlds.claim("a")], slices=TWO_DEVICES)
-    assert judge(world).verdict is VALID
-    assert judge(dataclasses.replace(world, slices=[worlds.devices_of("n", 3)])).verdict is INVALID
+    for count, verdict in ((2, VALID), (3, INVALID)):
+        slices = [worlds.devices_of("n", count)]
+        world = worlds.World(pods=[both], claims=[worlds.claim("a")], slices=slices)
+        given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
+        assert claim_progress.judge(given).verdict is verdict
 
 
 @pytest.mark.parametrize(
