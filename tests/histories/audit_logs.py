@@ -1,12 +1,10 @@
 """Writes a history of the language as kube-apiserver writes its audit log."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from harness.history import records
 from tests.histories import language
 
 GROUPS = {language.CLAIMS: "resource.k8s.io", language.PODS: ""}
@@ -17,14 +15,6 @@ def lines(text: str, *, names: language.Names | None = None) -> bytes:
     return b"".join(line(item) for item in events(text, names=names))
 
 
-def of_records(body: Iterable[records.Body]) -> bytes:
-    return b"".join(
-        line(of_observation(item))
-        for item in body
-        if isinstance(item, records.Observation) and item.type in VERBS and item.resource in GROUPS
-    )
-
-
 def line(item: dict[str, Any]) -> bytes:
     return json.dumps(item, separators=(",", ":")).encode() + b"\n"
 
@@ -32,11 +22,11 @@ def line(item: dict[str, Any]) -> bytes:
 def events(text: str, *, names: language.Names | None = None) -> list[dict[str, Any]]:
     world = language.World(names or {})
     seen = [world.commit(commit) for commit in language.commits(text)]
-    return [of_observation(item) for item in seen if item is not None]
-
-
-def of_observation(item: records.Observation) -> dict[str, Any]:
-    return event(item.resource, VERBS[item.type], msgspec.json.decode(item.object))
+    return [
+        event(item.resource, VERBS[item.type], msgspec.json.decode(item.object))
+        for item in seen
+        if item is not None
+    ]
 
 
 def event(

@@ -57,7 +57,7 @@ def build(
     plans.write(directory.plan, made)
     if audited:
         directory.audit.mkdir()
-        (directory.audit / "audit.log").write_bytes(_audit_log(text, observations or (), names))
+        (directory.audit / "audit.log").write_bytes(audit_logs.lines(text, names=names))
     seen = language.observe(text, names=names) if observations is None else observations
     created = language.created(text, names=names) if text else recording.created(seen)
     files: dict[str, tuple[pathlib.Path, Iterable[records.Body]]] = {
@@ -77,13 +77,6 @@ def build(
     if sealed:
         manifests.write(directory, run_id=run_id)
     return directory
-
-
-def _audit_log(
-    text: str, observations: Iterable[records.Body], names: language.Names | None
-) -> bytes:
-    """The audit log of a history; of the observations if it is no text."""
-    return audit_logs.lines(text, names=names) if text else audit_logs.of_records(observations)
 
 
 def planned_faults(applied: Iterable[records.FaultApplied]) -> list[plans.PlannedFault]:

@@ -24,6 +24,14 @@ PROGRAMS = sorted(
     set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m [\w.]+)", CONTRIBUTING))
 )
 
+NO_ARGUMENTS = {
+    "tools/collect_changes.py",
+    "tools/finding_pictures.py",
+    "tools/findings_index.py",
+    "tools/man_page.py",
+}
+"""Programs that need no arguments."""
+
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
