@@ -80,11 +80,9 @@ def test_a_fault_hits_the_newest_version_between_two_commits(
     assert (found.name, found.resource_version, begun, ended) == expected
 
 
-NO_WORDS = "a a+ a+D a+D1? A+D1 a~D1 a^ p*x p: p> p$1 a| a< ] +D1"
-NO_FAULTS = "/ /lose-response /lose-response: /x:a< /x:@a /x:a>b"
-
-
-@pytest.mark.parametrize("text", [*NO_WORDS.split(), *NO_FAULTS.split(), "[ [", "[ ] ]"])
+@pytest.mark.parametrize(
+    "text", ["a", "a+D", "p*x", "p:", "]", "/lose-response", "/x:a<", "[ [", "[ ] ]"]
+)
 def test_what_says_nothing_is_refused(text: str) -> None:
     with pytest.raises(language.LanguageError):
         language.parse(text)
