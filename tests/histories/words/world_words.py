@@ -7,7 +7,7 @@
         twice only m       … names its claim in two entries; may run on node m only
         asks 2             … names none, and asks for two devices as an extended resource
     claim a n0 n1 for p q  claim a holds devices 0 and 1 of node n, and is reserved for these pods
-        wants 2            … asks for two devices
+        wants 2  only n    … asks for two devices; its allocation admits node n only
         like WORD          … asks for what the test means by it
         owner=p extended   … was generated for this pod; by its scheduler, for extended resources
         deleting finalizer … is to be removed, and has the finalizer of allocations
@@ -66,8 +66,8 @@ def _pod(name: str, words: list[str], _: Fields) -> Object:
 
 def _claim(name: str, words: list[str], fields: Fields) -> Object:
     said: dict[str, Any] = {}
-    devices = []
-    following = iter(words)
+    devices, names = [], list[str]()
+    following = (word for word in words if word != "extended")
     for word in following:
         match word:
             case "for":
@@ -78,13 +78,17 @@ def _claim(name: str, words: list[str], fields: Fields) -> Object:
                 said |= fields[next(following)]
             case "deleting" | "finalizer":
                 said[word] = True
-            case "extended":
-                pass
+            case "only":
+                names = [next(following)]
             case _ if word.startswith("owner="):
                 said["owner"] = word.removeprefix("owner=")
             case _:
                 devices.append(worlds.device(word[0], int(word[1:])))
     made = worlds.claim(name, *devices, **said)
+    if names:
+        field = {"key": "metadata.name", "operator": "In", "values": names}
+        selector = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+        made["status"]["allocation"]["nodeSelector"] = selector
     if "extended" in words:
         note = {"resource.kubernetes.io/extended-resource-claim": "true"}
         made["metadata"]["annotations"] = note

@@ -4,12 +4,14 @@ import pathlib
 import random
 import re
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from harness.checks import verdicts
 from harness.checks.devices import device_consumption
+from harness.checks.holds import hold_history
 from harness.history import records
 from tests.histories import building, claim_judging, damages, judged_runs, language, shared_devices
 from tests.histories.shared_devices import claim, device_id, gone, slices
@@ -91,6 +93,44 @@ def test_too_much_is_named_with_its_claims_and_versions() -> None:
         ("ResourceSlice", "devices"),
     ]
     assert "until 6" in violation.text
+
+
+def test_the_first_ones_the_worst_and_the_last_are_listed_in_full() -> None:
+    body = [claim(2, "a", {"S": 4})]
+    amounts = [1] * 22 + [3] + [1] * 3
+    for number, amount in enumerate(amounts):
+        body += [claim(3 + 2 * number, "b", {"S": amount}), gone(4 + 2 * number, "b")]
+    result = consumption(*body)
+    assert result.violation_count == len(amounts)
+    listed = [max(violation.resource_versions) for violation in result.violations]
+    assert listed == [4 + 2 * number for number in (*range(20), 22, 25)]
+    assert f"{7 * 2**30} of {4 * 2**30}" in result.violations[20].summary
+    assert [
+        f"from version {3 + 2 * number}" in text
+        for number, text in zip((20, 21, 23, 24), result.others, strict=True)
+    ] == [True] * 4
+
+
+def _use(name: str, amount: int, since: int, until: int | None) -> device_consumption.Use:
+    hold = hold_history.Hold(
+        device="d",
+        exclusive=False,
+        uid=f"uid-{name}",
+        namespace="tests",
+        name=name,
+        from_rv=since,
+        from_ts_ns=0,
+        until_rv=until,
+    )
+    return device_consumption.Use((hold,), Fraction(amount), since, until)
+
+
+def test_an_excess_has_the_first_of_its_largest_sums_and_no_empty_use() -> None:
+    uses = [_use("a", 2, 1, None), _use("b", 2, 3, 9), _use("c", 1, 5, 7), _use("d", 1, 7, 8)]
+    uses.append(_use("empty", 9, 6, 6))
+    [found] = device_consumption.excesses(uses, lambda _: Fraction(3))
+    assert (found.from_rv, found.until_rv, found.most) == (3, 9, 5)
+    assert [item.name for item in found.holds] == ["a", "b", "c"]
 
 
 def test_each_capacity_is_added_up_by_itself() -> None:
