@@ -21,6 +21,7 @@ RESOURCES = {
     "ResourceSlice": observations.SLICES,
     "DeviceClass": observations.CLASSES,
     "Node": observations.NODES,
+    "DeviceTaintRule": observations.TAINT_RULES,
 }
 SECOND_NS = 1_000_000_000
 NEEDS = (
@@ -179,7 +180,7 @@ def pod(
 def record(events: Iterable[Event | None], *, second_ns: int = SECOND_NS) -> list[records.Body]:
     """The records of events, each a second after the one before; None: something else."""
     return [
-        _recorded(event, version, second_ns)
+        recorded(event, version, second_ns)
         for version, event in enumerate(events, start=1)
         if event is not None
     ]
@@ -205,10 +206,10 @@ def evidence(
 
 
 def observed(event: Event, version: int) -> Any:
-    return observations.decode(_recorded(event, version, SECOND_NS))
+    return observations.decode(recorded(event, version))
 
 
-def _recorded(event: Event, version: int, second_ns: int) -> records.Observation:
+def recorded(event: Event, version: int, second_ns: int = SECOND_NS) -> records.Observation:
     value = {**event.obj, "metadata": {**event.obj["metadata"], "resourceVersion": str(version)}}
     resource, at_ns = RESOURCES[event.obj["kind"]], version * second_ns
     return language.observation(resource, version, value, event.type, ts_ns=at_ns)

@@ -8,7 +8,7 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.evidence import journal_totals
-from harness.history import directories, histories, plans, records
+from harness.history import directories, histories, records
 from tests.histories import building, damages, judged_runs, language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -130,13 +130,6 @@ def _refused(count: int) -> damages.Damage:
         for item in call
     ]
     return damages.appended(damages.operations, *told)
-
-
-def test_too_little_load_names_the_most_frequent_error(tmp_path: pathlib.Path) -> None:
-    wanted = plans.Requirements(allocations_min=200, pods_running_min=0)
-    judgement = judged_runs.judge(tmp_path, TEXT, _refused(1204), requirements=wanted)
-    error = f"create resourceclaims 422 Invalid: {REFUSED} (1,204 times)"
-    assert judgement.reason.endswith(f"; the most frequent API error: {error}")
 
 
 @pytest.mark.parametrize(

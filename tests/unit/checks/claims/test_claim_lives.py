@@ -179,30 +179,7 @@ def test_a_user_may_bind_a_pod_before_its_claim_is_there() -> None:
     assert claim_judging.result("generated_claims", body).verdict is VALID
 
 
-# ------------------------------------------------------------------------------ the worst
-
-
-@pytest.mark.parametrize("worst", ["a=D1,D2,D3 a=D4", "a=D1 a=D2,D3,D4", "a=D1,D2 a=D3,D4"])
-def test_the_more_results_of_an_allocation_differ_the_worse(worst: str) -> None:
-    moves = " ".join(f"a=D{5 + number % 2}" for number in range(22))
-    answer = claim_judging.judge("allocation_stability", f"{moves} a= {worst} a= a=D5 a=D6")
-    assert len(answer.violations) == 22
-    assert answer.violations[-2].resource_versions == [25]
-
-
-@pytest.mark.parametrize(
-    ("text", "worst"),
-    [
-        ("p:a a^p p>n a/p . . . . p~ r:a a^r r>n a/r r$", "p"),
-        ("p:a a^p p>n a/p . . p*", "p"),  # to its last version
-        ("p:a a^p p>n a/p p*", "s"),  # no longer than the others
-    ],
-)
-def test_the_pod_that_went_on_longest_is_the_worst(text: str, worst: str) -> None:
-    pods = " ".join(f"p{n}:a a^p{n} p{n}>n a/p{n} . p{n}~" for n in range(21))
-    answer = claim_judging.judge("claims_in_use", f"a+D1 {pods} {text} s:a a^s s>n a/s s$")
-    names = [item.objects[1].name for item in answer.violations]
-    assert (len(names), names[20], names[-1]) == (21 + (worst != "s"), worst, "s")
+# ------------------------------------------------------------------------------ the most
 
 
 def _full(pods: int) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.claims import controller_records
-from harness.history import plans, records
+from harness.history import records
 from tests.histories import building, claim_judging, language
 
 SPACE, POD = "tests", "uid-pod"
@@ -226,19 +226,6 @@ def test_records_that_alternate_are_found() -> None:
     assert judge([pod(version, one=name) for version, name in enumerate("aba", 1)]).reason == (
         "generated claims: 0, for 0 entries of pods"
     )
-
-
-@pytest.mark.parametrize(
-    ("progress_s", "steps", "expected"),
-    [(5.0, ["scheduler", "claim-controller"], True), (None, ["claim-controller"], False), (5.0, ["scheduler"], False)],
-)  # fmt: skip
-def test_it_is_owed_by_our_controller_where_progress_is_judged(
-    progress_s: float | None, steps: list[str], expected: bool
-) -> None:
-    plan: plans.Plan = msgspec.structs.replace(
-        building.plan(), progress_s=progress_s, expected_steps=steps
-    )
-    assert controller_records.applies(plan) is expected
 
 
 def test_it_is_owed_by_every_controller_of_a_run_with_traffic() -> None:

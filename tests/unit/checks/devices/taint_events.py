@@ -1,5 +1,6 @@
 """Slices, rules and claims with taints, and what the check of tainted devices says of them."""
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,10 +9,10 @@ import msgspec
 from harness.checks import verdicts
 from harness.checks.devices import device_timelines, tainted_devices
 from harness.history import records
-from tests.histories import building, claim_judging, language
+from tests.histories import building, claim_judging, placements
 
 Object = dict[str, Any]
-DRIVER, POOL = "gpu.example", "p"
+DRIVER, POOL = placements.DRIVER, "p"
 TOLD = building.plan(
     settings={
         "pools": {"changes": [{"kind": "taint"}]},
@@ -23,21 +24,16 @@ VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verd
 
 
 def device(name: str, *effects: str) -> Object:
-    taints = [{"key": "k", "effect": effect} for effect in effects]
-    return {"name": name} | ({"taints": taints} if taints else {})
+    return placements.device(name, taints=[{"key": "k", "effect": effect} for effect in effects])
 
 
-def observed(
-    resource: str, version: int, obj: Object, kind: Any = "MODIFIED"
-) -> records.Observation:
-    return language.observation(resource, version, obj, kind, ts_ns=version)
+def observed(version: int, event: placements.Event, *, gone: bool = False) -> records.Observation:
+    """The record of an event, a nanosecond for each version."""
+    return placements.recorded(placements.gone(event) if gone else event, version, 1)
 
 
 def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) -> records.Body:
-    spec = {"driver": DRIVER, "pool": {"name": POOL}, "devices": devices}
-    meta = {"name": uid, "uid": uid}
-    kind = "DELETED" if gone else "MODIFIED"
-    return observed("resourceslices", version, {"metadata": meta, "spec": spec}, kind)
+    return observed(version, placements.piece(*devices, pool=POOL, name=uid), gone=gone)
 
 
 def rule(
@@ -51,9 +47,8 @@ def rule(
     spec: Object = {"taint": {"key": "k", "effect": effect}}
     if selector is not None:
         spec["deviceSelector"] = selector
-    kind = "DELETED" if gone else "MODIFIED"
-    meta = {"name": name, "uid": name}
-    return observed("devicetaintrules", version, {"metadata": meta, "spec": spec}, kind)
+    obj = {"kind": "DeviceTaintRule", "metadata": {"name": name, "uid": name}, "spec": spec}
+    return observed(version, placements.Event(obj), gone=gone)
 
 
 def claim(
@@ -63,15 +58,10 @@ def claim(
     tolerations: Sequence[Object] = (),
     others: Sequence[Object] = (),
 ) -> Any:
-    exactly: Object = {"tolerations": list(tolerations)} if tolerations else {}
-    obj: Object = {
-        "metadata": {"name": "c", "namespace": "n", "uid": "c"},
-        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}, *others]}},
-    }
-    if allocated:
-        row = {"request": "r", "driver": DRIVER, "pool": POOL, "device": allocated}
-        obj["status"] = {"allocation": {"devices": {"results": [row]}}}
-    return observed("resourceclaims", version, obj, "MODIFIED" if allocated else "ADDED")
+    asked = placements.exactly("r", **({"tolerations": tolerations} if tolerations else {}))
+    results = [placements.result(allocated, pool=POOL)] if allocated else []
+    made = placements.claim("c", *results, requests=[asked, *others])
+    return observed(version, made if allocated else dataclasses.replace(made, type="ADDED"))
 
 
 def judge(body: Iterable[records.Body], view: device_timelines.View | None) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.devices import device_timelines, tainted_devices
 from harness.checks.observed import pod_lives
-from tests.histories import claim_judging, language
+from tests.histories import claim_judging, language, placements
 from tests.support import text_tables
 from tests.unit.checks.devices import taint_events
 
@@ -39,18 +39,14 @@ def pod(
     if evicted:
         condition = {"type": "DisruptionTarget", "status": "True"}
         status["conditions"] = [{**condition, "reason": pod_lives.EVICTED}]
-    obj = {"metadata": meta, "spec": {"nodeName": node}, "status": status}
-    return taint_events.observed("pods", second, obj)
+    obj = {"kind": "Pod", "metadata": meta, "spec": {"nodeName": node}, "status": status}
+    return taint_events.observed(second, placements.Event(obj))
 
 
 def claim(second: int, *tolerations: Object, used: bool = True) -> Any:
-    row = {"request": "r", "driver": taint_events.DRIVER, "pool": "p", "device": "d"}
-    row |= {"tolerations": list(tolerations)} if tolerations else {}
-    status: Object = {"allocation": {"devices": {"results": [row]}}}
-    if used:
-        status["reservedFor"] = [{"resource": "pods", "name": "p", "uid": "p"}]
-    obj = {"metadata": {"name": "c", "namespace": "n", "uid": "c"}, "spec": {}, "status": status}
-    return taint_events.observed("resourceclaims", second, obj)
+    more = {"tolerations": list(tolerations)} if tolerations else {}
+    row = placements.result("d", pool=taint_events.POOL, **more)
+    return taint_events.observed(second, placements.claim("c", row, users=["p"] if used else []))
 
 
 def judge(*body: Any, end: int = 60) -> verdicts.Answer:

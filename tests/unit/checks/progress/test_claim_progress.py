@@ -232,12 +232,6 @@ def test_the_time_begins_when_the_scheduler_has_started() -> None:
     assert (result.verdict, "9.0 s after the last progress" in result.reason) == (UNKNOWN, True)
 
 
-def test_progress_is_owed_where_the_plan_says_in_which_time() -> None:
-    plan = worlds.plan(progress_s=0.0)
-    assert claim_progress.applies(plan)
-    assert not claim_progress.applies(msgspec.structs.replace(plan, progress_s=None))
-
-
 def test_a_pod_with_claims_on_two_nodes_cannot_be_bound() -> None:
     """Nor can one with devices of a node and of none."""
     entries = [{"name": name, "resourceClaimName": name} for name in "ab"]
