@@ -25,7 +25,7 @@ RESOURCES = {
 }
 SECOND_NS = 1_000_000_000
 NEEDS = (
-    allocation_judging.Questions,
+    allocation_judging.Allocations,
     device_timelines.PoolTimelines,
     claim_versions.ClaimVersions,
     pod_lives.PodLives,

@@ -283,9 +283,9 @@ def test_equal_allocations_share_an_answer_only_if_the_same_was_known() -> None:
             else piece(f"E{number}")
             for number in range(16)
         ]
-        questions = placements.evidence(events)[allocation_judging.Questions]
-        answers = questions.ask(_asked)
-        for row, version in enumerate(questions.made.versions):
+        made = placements.evidence(events)[allocation_judging.Allocations]
+        answers = made.ask(_asked)
+        for row, version in enumerate(made.versions.tolist()):
             answer = answers.of(row)
             assert isinstance(answer, allocation_judging.Wrong)
             asked, at = answer.text.split()

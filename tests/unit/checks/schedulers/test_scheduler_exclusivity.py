@@ -24,8 +24,8 @@ def _schedulers(
     folded: hold_history.HoldHistory,
     managers: Mapping[str, str],
     writers: scheduler_attribution.AllocationWriters,
-) -> scheduler_attribution.SchedulersOfHolds:
-    """The schedulers of the claims by the first letters of their names."""
+) -> scheduler_attribution.AllocationWriters:
+    """The writers, with the schedulers of the claims by the first letters of their names."""
     for hold in folded.holds:
         writers.by_allocation[hold.uid, hold.from_rv] = scheduler_attribution.AllocationWriter(
             manager=managers[hold.name[0]], pods=()
@@ -33,13 +33,20 @@ def _schedulers(
     return writers
 
 
+def _writers() -> scheduler_attribution.AllocationWriters:
+    return scheduler_attribution.AllocationWriters(
+        scheduler_attribution.planned(_plan("one", "two"))
+    )
+
+
 # ------------------------------------------------------------------- the finding names both
 
 
 def test_a_double_allocation_names_both_schedulers() -> None:
     folded = hold_history.fold(language.observe("a+D1 b+D1"))
-    schedulers = _schedulers(folded, {"a": A, "b": B}, scheduler_attribution.AllocationWriters())
-    attributor = scheduler_attribution.Attributor(schedulers)
+    schedulers = _schedulers(folded, {"a": A, "b": B}, _writers())
+    given = {scheduler_attribution.AllocationWriters: schedulers}
+    evidence = protocol.Evidence(_plan("one", "two"), given)
     found = device_exclusivity.check(folded, lambda _: None)
     result = scheduler_attribution.review(evidence, device_exclusivity.CHECK, found)
     (violation,) = verdicts.double_allocations([result])
@@ -143,9 +150,11 @@ MANAGERS = {"a": A, "b": A, "c": B, "x": ""}
 
 @pytest.mark.parametrize(("text", "expected"), text_tables.cases(__file__, "scheduler_cases.txt"))
 def test_each_scheduler_is_judged_by_itself(text: str, expected: str) -> None:
-    writers = scheduler_attribution.AllocationWriters()
+    writers = _writers()
     folded = hold_history.fold(language.observe(text), writers)
-    schedulers = _schedulers(folded, MANAGERS, writers)
-    given = {hold_history.HoldHistory: folded, scheduler_attribution.SchedulersOfHolds: schedulers}
+    given = {
+        hold_history.HoldHistory: folded,
+        scheduler_attribution.AllocationWriters: _schedulers(folded, MANAGERS, writers),
+    }
     found = scheduler_attribution.judge(protocol.Evidence(building.plan(), given))
     assert f"{found.verdict} {found.violation_count} {found.examined_count}" == expected
