@@ -39,7 +39,7 @@ def imported(folder: pathlib.Path, *documents: str) -> tuple[dict[str, Any], lis
     texts = [path.read_text() for path in made.files if path.name not in others]
     objects = [obj for text in texts for obj in yaml.safe_load_all(text)]
     workloads = {f"{obj['kind']} {obj['metadata']['name']}": obj for obj in objects}
-    return {name: obj for name, obj in workloads.items() if "Claim" not in name}, made.notes
+    return {name: obj for name, obj in workloads.items() if "Claim" not in name}, [*made.notes]
 
 
 def _documents(*objects: dict[str, Any]) -> str:
