@@ -83,13 +83,6 @@ def test_a_link_is_replaced_and_not_followed(directory: directories.RunDirectory
     assert _said(directory) == {"VALID"}
 
 
-def test_a_fifo_is_replaced_and_not_waited_for(directory: directories.RunDirectory) -> None:
-    directory.verdict.unlink()
-    os.mkfifo(directory.verdict)
-    _publish(directory)
-    assert _said(directory) == {"VALID"}
-
-
 # ---------------------------------------------------------------------- interruptions, bad disks
 
 
