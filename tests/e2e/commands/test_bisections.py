@@ -15,8 +15,8 @@ STEP = ("test", "sh scheduler.sh {kubeconfig} {scheduler_name}", "./few-pods.tom
 PART = f'exec {sys.executable} -m harness.cli.main part scheduler --kubeconfig "$1" --scheduler-name "$2"'
 PROGRAMS = (
     PART,
-    f"{PART} --defect bound-before-reserved",
-    f"{PART} --defect bound-before-reserved #",
+    f"{PART} --defect finalizer-not-added",
+    f"{PART} --defect finalizer-not-added #",
 )
 """Our scheduler; the commit that breaks it; and one that does no harm."""
 
