@@ -33,23 +33,6 @@ END_OF_COMMAND = re.compile(r"\s{2,}|\s#|;|\s\|\s")
 CODE = re.compile(r"^```[^\n]*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 TEXT = (".py", ".md", ".toml", ".yml", ".yaml", ".j2", "Makefile")
-MARKDOWN = re.compile(r"\b[\w-]+\.md\b")
-GENERATED = {
-    "checks.md",
-    "cluster-keys.md",
-    "commands.md",
-    "defects.md",
-    "fault-kinds.md",
-    "packages.md",
-    "figures.md",
-    "scenario-keys.md",
-    "scenarios.md",
-    "tables.md",
-    "worlds.md",
-    "driver-rules.md",
-}
-"""Pages of the site that tools/reference_pages.py writes."""
-WRITTEN_BY_COMMANDS = {"comment.md", "nightly.md", "summary.md", *GENERATED}
 PATH = re.compile(r"\b(?:harness|tests|tools|clusters|scenarios|bench)/[\w./-]*[\w/]")
 FOREIGN = re.compile(r"house (?:rule|style|plan)|found by use|\.\./shared|/tmp/wt", re.IGNORECASE)
 ROOT_COMMAND: Any = typer.main.get_command(commands.make_app())
@@ -142,12 +125,6 @@ def options_of_fixtures() -> set[str]:
     return {name for option in parser.getgroup("flake-hunt").options for name in option.names()}
 
 
-@pytest.mark.parametrize("words", ["hunt --nope", "explane", "cluster nope", "run a --seed"])
-def test_a_command_that_is_none_is_found(words: str) -> None:
-    with pytest.raises(Exception, match=r"nope|explane|seed"):
-        parse(words.split())
-
-
 def test_the_documents_name_every_command() -> None:
     named = {words[0] for document in DOCUMENTS for words in commands_of(code(document)) if words}
     every = {name for name, command in ROOT_COMMAND.commands.items() if not command.hidden}
@@ -187,12 +164,6 @@ def test_every_link_to_a_heading_finds_it() -> None:
             (path.name, name, anchor) for name, anchor in links if anchor not in there[name]
         ]
     assert missing == []
-
-
-def test_no_document_is_named_that_is_not_in_the_repository() -> None:
-    there = {pathlib.PurePath(name).name for name in tracked()} | WRITTEN_BY_COMMANDS
-    named = {(name, found) for name, text in texts().items() for found in MARKDOWN.findall(text)}
-    assert {(name, found) for name, found in named if found not in there} == set()
 
 
 def test_nothing_refers_to_what_only_its_authors_had() -> None:

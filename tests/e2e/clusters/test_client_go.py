@@ -89,33 +89,18 @@ def has_client_go(gopath: str) -> bool:
     return bool(gopath) and pathlib.Path(gopath, "src/k8s.io/client-go").is_dir()
 
 
-class Server:
-    """A server with a data directory, for clients that keep the kubeconfig of its first start."""
-
-    def __init__(self, folder: pathlib.Path, *options: str) -> None:
-        self._folder, self._options = folder, options
-        self.kubeconfig = folder / "kept"
-
-    def start(self) -> None:
-        data = ("--data-dir", self._folder / "data")
-        self._process = api_servers.start(self._folder, *data, *self._options)
-        if not self.kubeconfig.exists():
-            shutil.copy(self._folder / "kubeconfig", self.kubeconfig)
-
-    def kill(self) -> None:
-        self._process.kill()
-
-
 @pytest.fixture
-def server(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[Server]:
-    made = Server(tmp_path, *getattr(request, "param", ()))
+def server(
+    tmp_path: pathlib.Path, request: pytest.FixtureRequest
+) -> Iterator[api_servers.KeptServer]:
+    made = api_servers.KeptServer(tmp_path, *getattr(request, "param", ()))
     made.start()
     yield made
     made.kill()
 
 
 @pytest.fixture
-def proxied(server: Server, tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+def proxied(server: api_servers.KeptServer, tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """Return the kubeconfig of a fault proxy without faults before the server."""
     folder = tmp_path / "proxy"
     folder.mkdir()
@@ -151,7 +136,9 @@ def test_the_fields_of_go_are_those_of_the_fixture(program: str) -> None:
 @pytest.mark.parametrize("content", ["protobuf", "json"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("server", [WITH_TAINT_RULES], indirect=True, ids=["v1beta2"])
-def test_a_scenario(program: str, server: Server, scenario: str, content: str) -> None:
+def test_a_scenario(
+    program: str, server: api_servers.KeptServer, scenario: str, content: str
+) -> None:
     output = finish(play(program, server.kubeconfig, "-content", content, scenario))
     assert output.splitlines()[-1].startswith(f"ok {SCENARIOS[scenario]}")
 
@@ -167,13 +154,15 @@ def test_a_scenario_through_the_fault_proxy(
 
 
 @pytest.mark.parametrize("server", [("--set", "watch_history=50")], indirect=True)
-def test_pages_and_watches_that_have_expired(program: str, server: Server) -> None:
+def test_pages_and_watches_that_have_expired(program: str, server: api_servers.KeptServer) -> None:
     assert "an expired watch" in finish(play(program, server.kubeconfig, "paging"))
 
 
 @pytest.mark.parametrize("content", ["protobuf", "json"])
 @pytest.mark.parametrize("watch_list", ["true", "false"])
-def test_caches_under_load(program: str, server: Server, content: str, watch_list: str) -> None:
+def test_caches_under_load(
+    program: str, server: api_servers.KeptServer, content: str, watch_list: str
+) -> None:
     """Lists as streams of a watch, which are the default since client-go 0.35, and as they were
     before.
     """
@@ -183,7 +172,7 @@ def test_caches_under_load(program: str, server: Server, content: str, watch_lis
 
 
 @pytest.mark.parametrize("server", [(), ("--set", "watch_history=20")], indirect=True)
-def test_caches_while_the_server_is_killed(program: str, server: Server) -> None:
+def test_caches_while_the_server_is_killed(program: str, server: api_servers.KeptServer) -> None:
     """With a history that is long enough for watches to go on, and with one for which everything is
     listed again.
     """

@@ -10,7 +10,6 @@ import logging
 import os
 import pathlib
 import random
-import shutil
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -33,31 +32,16 @@ _log = logging.getLogger(__name__)
 pytestmark = [pytest.mark.slow, pytest.mark.e2e, pytest.mark.timeout(60 + 10 * KILLS)]
 
 
-class Server:
-    """A server with a data directory, started again and again; its clients keep the kubeconfig of
-    the first start.
-    """
+def api_of(server: api_servers.KeptServer) -> apis.Api:
+    return apis.Api(transports.connect(server.plain))
 
-    def __init__(self, folder: pathlib.Path) -> None:
-        self._folder, self._kept = folder, folder / "kept"
 
-    def start(self) -> None:
-        self._process = api_servers.start(self._folder, "--data-dir", self._folder / "data")
-        if not self._kept.exists():
-            shutil.copy(self._folder / "plain", self._kept)
-
-    def api(self) -> apis.Api:
-        return apis.Api(transports.connect(self._kept))
-
-    def listed(self) -> apis.Listing:
-        api = self.api()
-        try:
-            return api.list(CONFIGMAPS, namespace=NAMESPACE)
-        finally:
-            api.transport.close()
-
-    def kill(self) -> None:
-        self._process.kill()
+def listed(server: api_servers.KeptServer) -> apis.Listing:
+    api = api_of(server)
+    try:
+        return api.list(CONFIGMAPS, namespace=NAMESPACE)
+    finally:
+        api.transport.close()
 
 
 class Writer(threading.Thread):
@@ -129,9 +113,9 @@ class Watcher(threading.Thread):
             return
 
 
-def check_objects(listed: apis.Listing, writers: list[Writer]) -> int:
+def check_objects(now: apis.Listing, writers: list[Writer]) -> int:
     """Check that the objects are those acknowledged or in doubt; return the list's version."""
-    found = {item["metadata"]["name"]: item for item in listed.items}
+    found = {item["metadata"]["name"]: item for item in now.items}
     for writer in writers:
         if writer.doubt is not None:
             settle_doubt(writer, *writer.doubt, found)
@@ -140,7 +124,7 @@ def check_objects(listed: apis.Listing, writers: list[Writer]) -> int:
             name: essence(item) for name, item in writer.known.items()
         }
     assert found.keys() <= {"kube-root-ca.crt"}
-    return int(listed.resource_version)
+    return int(now.resource_version)
 
 
 def essence(item: dict[str, Any]) -> dict[str, Any]:
@@ -161,11 +145,11 @@ def settle_doubt(
 
 
 def test_kills_lose_nothing(tmp_path: pathlib.Path) -> None:
-    server, dice = Server(tmp_path), random.Random(SEED)
+    server, dice = api_servers.KeptServer(tmp_path), random.Random(SEED)
     known: list[dict[str, Any]] = [{} for _ in range(WRITERS)]
     acknowledged = 0
     server.start()
-    version = int(server.listed().resource_version)
+    version = int(listed(server).resource_version)
     try:
         for _ in range(KILLS):
             version, count, known = one_life(server, dice, version, known)
@@ -177,11 +161,12 @@ def test_kills_lose_nothing(tmp_path: pathlib.Path) -> None:
 
 
 def one_life(
-    server: Server, dice: random.Random, version: int, known: list[dict[str, Any]]
+    server: api_servers.KeptServer, dice: random.Random, version: int, known: list[dict[str, Any]]
 ) -> tuple[int, int, list[dict[str, Any]]]:
-    watcher = Watcher(server.api(), version)
+    watcher = Watcher(api_of(server), version)
     writers = [
-        Writer(server.api(), index, known[index], dice.getrandbits(32)) for index in range(WRITERS)
+        Writer(api_of(server), index, known[index], dice.getrandbits(32))
+        for index in range(WRITERS)
     ]
     enough, pause_s = dice.randrange(1, 60), dice.random() * 0.05
     for thread in (watcher, *writers):
@@ -196,9 +181,9 @@ def one_life(
     acknowledged = [
         int(item["metadata"]["resourceVersion"]) for objects in known for item in objects.values()
     ]
-    now = check_objects(server.listed(), writers)
+    now = check_objects(listed(server), writers)
     assert now >= max([version, *acknowledged, *watcher.seen])
-    again = Watcher(server.api(), version)
+    again = Watcher(api_of(server), version)
     check_events(again, watcher.seen, version, now)
     return now, sum(writer.acknowledged for writer in writers), [w.known for w in writers]
 

@@ -17,21 +17,6 @@ SBATCH = EXAMPLES / "campaign.sbatch"
 EMPTY_TAR = gzip.compress(bytes(10240))
 
 
-def test_it_is_an_indexed_job_that_retries_what_another_start_can_heal() -> None:
-    spec = JOB["spec"]
-    assert (spec["completionMode"], spec["completions"]) == ("Indexed", spec["parallelism"])
-    assert spec["maxFailedIndexes"] <= spec["completions"]
-    pod = spec["template"]["spec"]
-    assert pod["restartPolicy"] == "Never", "podFailurePolicy asks for it"
-    assert spec["backoffLimitPerIndex"] > 0, "FailIndex asks for it"
-    answers, evicted = spec["podFailurePolicy"]["rules"]
-    assert answers["action"] == "FailIndex"
-    assert answers["onExitCodes"]["values"] == sorted(answers["onExitCodes"]["values"])
-    assert set(answers["onExitCodes"]["values"]) == {2, 10, 20}
-    assert answers["onExitCodes"]["containerName"] == pod["containers"][0]["name"]
-    assert evicted["action"] == "Ignore"
-
-
 def test_its_command_reads_the_plan_and_writes_to_the_volume() -> None:
     container = JOB["spec"]["template"]["spec"]["containers"][0]
     options = called_scripts.parsed(container["command"])

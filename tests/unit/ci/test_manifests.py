@@ -5,7 +5,6 @@ our API server, whose validation is compared with Kubernetes'.
 import copy
 import pathlib
 import random
-import shlex
 from typing import Any
 
 import pytest
@@ -64,13 +63,6 @@ def test_its_pod_is_valid(name: str) -> None:
         create(spec)
 
 
-def test_prows_jobs_are_decorated() -> None:
-    jobs = [*(job for of_one in PROW["presubmits"].values() for job in of_one), *PROW["periodics"]]
-    for job in jobs:
-        assert job["decorate"], "without it there is no $ARTIFACTS"
-        assert {"testgrid-dashboards", "testgrid-tab-name"} <= job["annotations"].keys()
-
-
 # ---------------------------------------------------------------- our DRA driver
 
 DRIVER = PODS["DaemonSet"]
@@ -91,21 +83,3 @@ def test_every_folder_of_the_driver_is_the_same_on_the_node() -> None:
     found = options()
     folders = {str(found[name]) for name in ("plugins_dir", "registry_dir", "cdi_dir", "state")}
     assert folders == {*hosts.values()}
-
-
-def test_instances_of_a_rolling_update_differ_by_the_uid_of_their_pods() -> None:
-    (daemons,) = [one for one in DOCUMENTS if one["kind"] == "DaemonSet"]
-    update = daemons["spec"]["updateStrategy"]
-    assert update == {
-        "type": "RollingUpdate",
-        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
-    }
-    paths = {
-        item["name"]: item["valueFrom"]["fieldRef"]["fieldPath"] for item in CONTAINER["env"][:2]
-    }
-    assert paths == {"NODE_NAME": "spec.nodeName", "POD_UID": "metadata.uid"}
-    found = options()
-    assert (found["node"], found["instance"]) == (["$(NODE_NAME)"], "$(POD_UID)")
-    registry, (name,) = found["registry_dir"], found["driver_name"]
-    probe = shlex.split(CONTAINER["readinessProbe"]["exec"]["command"][-1])
-    assert probe == ["test", "-S", f"{registry}/{name}-$POD_UID-reg.sock"]
