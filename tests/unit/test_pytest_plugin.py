@@ -58,14 +58,6 @@ def test_a_marked_test_is_repeated_with_seeds_that_repeat(
     assert seeds(pytester.path) == first
 
 
-def test_another_session_has_other_seeds(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(WRITES_SEED)
-    pytester.runpytest_subprocess().assert_outcomes(passed=4)
-    first = seeds(pytester.path)
-    pytester.runpytest_subprocess().assert_outcomes(passed=4)
-    assert not {*seeds(pytester.path).values()} & {*first.values()}
-
-
 @pytest.mark.parametrize(
     ("mark", "words"),
     [

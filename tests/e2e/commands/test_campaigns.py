@@ -80,17 +80,6 @@ def test_an_interrupted_budget_writes_what_it_has(tmp_path: pathlib.Path) -> Non
     assert _ended(tmp_path / "reports")["verdict"] == "UNKNOWN"
 
 
-@pytest.mark.parametrize("command", ["run", "hunt"])
-def test_a_subject_that_ends_at_once_is_an_error_of_usage(
-    tmp_path: pathlib.Path, command: str
-) -> None:
-    options = {"run": (), "hunt": ("--repeat", "1", "--repeat-controls", "0")}[command]
-    arguments = (str(running.scenario(tmp_path)), "--subject", "command=false", *options)
-    code, output = running.run(tmp_path, command, *arguments)
-    assert code == 2, output
-    assert "ended at once (exit code 1): correct the subject's command" in output
-
-
 def test_the_first_failure_ends_the_others_and_is_made_again(tmp_path: pathlib.Path) -> None:
     """One user alone proves nothing; a run of minutes is under way beside it, and is cut."""
     long, text = running.scenario(tmp_path), running.scenario(tmp_path).read_text()

@@ -64,13 +64,6 @@ def test_run_and_check(folder: pathlib.Path) -> None:
     assert run(folder, "check", str(running.run_directory(folder)))[0] == code
 
 
-def test_a_campaign(folder: pathlib.Path) -> None:
-    options = ("--repeat", "1", "--jobs", "1", "--repeat-controls", "0")
-    code, output = run(folder, "hunt", str(running.scenario(folder)), *options)
-    assert code in (0, 20), output
-    assert "the correct subject: " in output
-
-
 def test_explorers_in_processes(folder: pathlib.Path) -> None:
     search = ("--defect", "gather-not-atomic", "--seed", "1", "--schedules", "200")
     code, output = run(folder, "explore", *search)

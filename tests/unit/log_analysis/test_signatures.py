@@ -141,14 +141,6 @@ def test_lines_in_another_order_than_their_times_prove_nothing(analyse: conftest
     assert signatures(analyse(text)) != [(Signature.EARLY_RETURN, True)]
 
 
-def test_a_write_that_was_not_sent_is_no_lost_answer(analyse: conftest.Analyse) -> None:
-    refused = "dial tcp 10.0.0.1:6443: connect: connection refused"
-    story = Story().attempt("a").gather().reserve("a").remove("a").lose_answer("a", refused)
-    story.attempt("b").gather().reserve("b").assume("b").observe("b").remove("b").observe("a")
-    analysis = analyse(story.text())
-    assert Signature.LOST_ANSWER not in dict(signatures(analysis))
-
-
 def test_a_device_that_was_seen_before_the_gather_is_no_matter_of_answers(
     analyse: conftest.Analyse,
 ) -> None:

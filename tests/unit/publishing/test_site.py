@@ -1,22 +1,15 @@
 """The documentation site has every document, and a dead link stops it."""
 
-import functools
 import importlib.util
 import pathlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
-
-from harness.checks import check_registry
-from harness.explore.worlds import world_catalogue
-from harness.run.defects import defect_records
-from harness.scenario import schemas
 
 ROOT = pathlib.Path(__file__).parents[3]
 CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
@@ -58,51 +51,6 @@ def test_every_document_of_a_folder_that_people_use_is_a_page() -> None:
     found = {path.relative_to(ROOT) for path in folders}
     there = {str(path) for path in found if path.parts[0] not in READ_IN_THE_CHECKOUT}
     assert there == set(hook().PAGES)
-
-
-@functools.cache
-def reference(page: str) -> str:
-    text: str = hook().reference_pages.PAGES[f"docs/reference/{page}.md"]()
-    return text
-
-
-@pytest.mark.parametrize("kind", ["scenario", "cluster"])
-def test_every_key_has_a_line_in_the_reference(kind: str) -> None:
-    page = reference(f"{kind}-keys")
-    schema: Any = schemas.schema(kind)
-    tables = [schema, *schema["$defs"].values()]
-    keys = {key for table in tables for key in table.get("properties", {})} - {"$schema"}
-    assert {key for key in keys if f"`{key}`" not in page and f"`{key} = " not in page} == set()
-
-
-def test_every_command_has_a_section_in_the_reference() -> None:
-    page = reference("commands")
-    names = [name for name in hook().reference_pages.names() if name.startswith("flake-hunt ")]
-    assert len(names) > 20
-    assert [name for name in names if f"## `{name}`\n" not in page] == []
-
-
-def fault_kinds() -> list[str]:
-    return [
-        *schemas.schema("scenario")["properties"]["faults"]["items"]["discriminator"]["mapping"]
-    ]
-
-
-SHIPPED: dict[str, Callable[[], list[str]]] = {
-    "scenarios": lambda: [path.stem for path in (ROOT / "scenarios").rglob("*.toml")],
-    "fault-kinds": fault_kinds,
-    "checks": lambda: [check.name for check in check_registry.CHECKS],
-    "defects": lambda: [row.name for row in defect_records.listed()],
-    "worlds": lambda: list(world_catalogue.WORLDS),
-}
-"""Names that a generated page must have."""
-
-
-@pytest.mark.parametrize("page", SHIPPED)
-def test_everything_that_ships_is_in_the_reference(page: str) -> None:
-    names = SHIPPED[page]()
-    assert names
-    assert [name for name in names if f"`{name}`" not in reference(page)] == []
 
 
 def test_nothing_is_fetched_from_the_network() -> None:
