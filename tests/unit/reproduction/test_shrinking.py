@@ -101,14 +101,6 @@ def test_a_candidate_that_cannot_be_run_is_not_kept() -> None:
     assert search(make).best.scenario.pools.nodes == 2
 
 
-def test_other_errors_end_the_search() -> None:
-    def make(scenario: specs.Scenario) -> shrinking.Attempt:
-        raise errors.ClusterError("it does not start")
-
-    with pytest.raises(errors.ClusterError):
-        search(make)
-
-
 # ------------------------------------------------------------------ the whole session
 
 

@@ -114,19 +114,6 @@ def test_sizes_of_pools_and_changes_can_be_smaller(name: str) -> None:
         assert again[axis.name] == axis.least
 
 
-def _count(scenario: specs.Scenario) -> int:
-    pools = scenario.pools
-    return len(pools.more) + len(pools.changes) + len(scenario.claims) + len(scenario.faults)
-
-
-@pytest.mark.parametrize("name", ["driver-network", "pools-change"])
-def test_one_part_at_a_time_can_be_left_out(name: str) -> None:
-    scenario = loading.load(name).scenario
-    candidates = [one for one in without(scenario).values() if one is not None]
-    assert candidates
-    assert {_count(one) for one in candidates} == {_count(scenario) - 1}
-
-
 def test_pools_that_claims_request_stay() -> None:
     scenario = loading.load("partitions").scenario
     requested = {

@@ -33,11 +33,6 @@ def typed(document: dict[str, Any]) -> api_types.Type:
     return api_types.of_kind(group, version, document["kind"])
 
 
-def test_there_are_enough() -> None:
-    assert len(PAIRS) > 70
-    assert {"v1.Pod", "v1.Node", "resource.k8s.io/v1.ResourceClaim"} <= set(NAMES)
-
-
 def test_go_writes_what_is_read() -> None:
     for document, message in PAIRS:
         found = protobuf.document(message)
