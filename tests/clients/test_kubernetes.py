@@ -173,8 +173,10 @@ def test_an_informer_lists_again_when_what_it_saw_is_gone(core: Any, namespace: 
     assert [told.get(timeout=TIMEOUT_S) for _ in expected] == expected
     refused = [error for error in errors if isinstance(error, kubernetes.client.ApiException)]
     assert [error.status for error in refused] == [410]  # being stopped is another error for it
+    create(core, namespace, "d", color="red")
+    assert told.get(timeout=TIMEOUT_S) == ("ADDED", "d")  # before that, it cannot be stopped
     cached = {found.metadata.name: found.data for found in informer.cache.list()}
-    assert cached == {"b": data, "c": {"v": "0"}}
+    assert cached == {"b": data, "c": {"v": "0"}, "d": {"v": "0"}}
     informer.stop()
 
 
