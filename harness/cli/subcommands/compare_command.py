@@ -37,7 +37,7 @@ def compare(
         "--fix",
     ),
 ) -> int:
-    """Compare two runs or campaigns: settings that differ, violations, throughput.
+    """Compare two runs or campaigns: settings that differ, and violations.
 
     Make a campaign of each scheduler, version or setting first: hunt --repeat 100
 
