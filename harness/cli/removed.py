@@ -41,7 +41,7 @@ OPTIONS = {
     "check --second-judge": "use `flake-hunt check`, whose judge the tests compare with SQL",
     "explain --html": "use `flake-hunt explain LOG > FILE`: the text says the same",
     "compare --html": "use `--comment FILE` for Markdown, or `--output json`",
-    "compare --same-machine": "use `flake-hunt compare` without it: throughputs are shown and not tested",
+    "compare --same-machine": "use `flake-hunt compare` without it: speeds are not compared",
     "compare --seed": "use `flake-hunt compare` without it: its tests draw nothing at random",
     "replay --html": "use `--save FOLDER`, whose report has the steps",
     "explore --list": "use `flake-hunt scenarios worlds`",
