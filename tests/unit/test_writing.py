@@ -37,11 +37,6 @@ def test_every_kind_of_failure(
     assert caught.value.exit_code == exit_code
 
 
-def test_the_file_that_an_error_names_is_named() -> None:
-    error = OSError(errno.ENOSPC, "No space left on device", "journal.jsonl")
-    assert str(writing.explain(error)).startswith("cannot write journal.jsonl: no space left")
-
-
 def test_an_error_without_a_name_says_what_it_can() -> None:
     error = OSError(errno.ENOSPC, "No space left on device")
     assert str(writing.explain(error)).startswith("cannot write: no space left")
