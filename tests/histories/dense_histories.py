@@ -72,7 +72,7 @@ def _word(stream: random.Random, held: dict[str, set[str]]) -> str:
 
 
 def occupied(text: str) -> Occupancy:
-    """Who has what, without any intervals: a walk from commit to commit."""
+    """Return the claims that have each device after each commit, without any intervals."""
     held: dict[str, dict[str, bool]] = {}
     lives: collections.Counter[str] = collections.Counter()
     found: Occupancy = collections.defaultdict(set)

@@ -21,7 +21,7 @@ Record = dict[str, Any]
 
 
 class Version(NamedTuple):
-    """What a claim holds from a version on."""
+    """The devices that a claim holds from a version on."""
 
     rv: int
     ts_ns: int
@@ -114,7 +114,7 @@ class _Fold:
             self.end_list()
 
     def end_list(self, *, is_over: bool = False) -> None:
-        """What a list lacks went in the gap before it."""
+        """End the holds of claims that the list lacks: they went in the gap before it."""
         if self._left is None or (self._left > 0 and not is_over):
             return
         for uid in self.versions.keys() - self._listed:

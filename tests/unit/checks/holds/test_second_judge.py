@@ -31,7 +31,7 @@ def _run(path: pathlib.Path, body: list[records.Body]) -> directories.RunDirecto
 def _counts(
     folder: pathlib.Path, bodies: list[list[records.Body]]
 ) -> list[tuple[second_judge.Count, second_judge.Count]]:
-    """What both judges count in each history; in some of them, devices are held twice."""
+    """Count by both judges in each history; in some of them, devices are held twice."""
     runs = [_run(folder / str(number), body) for number, body in enumerate(bodies)]
     found = [(_checked(run), second_judge.count(second_judge.read(run))) for run in runs]
     assert any(checked.doubled for checked, _ in found)
