@@ -242,7 +242,7 @@ def driver(
     ),
     settings: pathlib.Path | None = options.of(
         "JSON: exclusivity, prepare, unprepare (delays, failures, crash_at, block_at, …), "
-        "services, unhealthy, device_status; read again when it changes.",
+        "services, device_status; read again when it changes.",
         metavar="FILE",
     ),
     defect: list[str] | None = DEFECTS,

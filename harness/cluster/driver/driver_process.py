@@ -94,8 +94,8 @@ def run(options: DriverOptions) -> int:
         api = apis.Api(transport)
         moments = served_drivers.MomentActions(settings, options.state)
         served = [_served(options, name, api, settings, moments) for name in options.names]
-        publishers = running.enter_context(_publishing(options, api))
-        _serve(options, served, settings, publishers, running)
+        running.enter_context(_publishing(options, api))
+        _serve(options, served, settings, running)
         for one in served:  # first: calls that wait would not end
             running.callback(one.driver.stop)
         running.callback(moments.stop)
@@ -136,28 +136,23 @@ def _serve(
     options: DriverOptions,
     served: Sequence[served_drivers.ServedDriver],
     settings: driver_settings.LiveSettings,
-    publishers: Sequence[slice_publishing.SlicePublisher],
     running: contextlib.ExitStack,
 ) -> None:
     for one in served:
         name = one.driver.name
         for node in options.nodes:
-            own = [item for item in publishers if (item.driver, item.node) == (name, node)]
             server = plugin_server.PluginServer(
                 one,
                 node=node,
                 endpoint=options.endpoint(name, node),
                 registration=options.registration(name, node),
                 settings=settings,
-                devices=own[0].devices if own else (),
             )
             running.callback(server.stop)
 
 
 @contextlib.contextmanager
-def _publishing(
-    options: DriverOptions, api: apis.Api
-) -> Iterator[list[slice_publishing.SlicePublisher]]:
+def _publishing(options: DriverOptions, api: apis.Api) -> Iterator[None]:
     """Publish the devices of each driver on each node; remove the slices at a clean end.
 
     The slices of one instance beside others stay: they are those of its successor.
@@ -169,7 +164,7 @@ def _publishing(
         if options.devices
     ]
     if not publishers:
-        yield publishers
+        yield
         return
     informer = informers.Informer(api, apis.SLICES, name="slices", handlers=publishers, trims=True)
     informer.start()
@@ -179,7 +174,7 @@ def _publishing(
     for publisher in publishers:
         publisher.wait_published(timeout_s=_PUBLISHED_S)
     try:
-        yield publishers
+        yield
     finally:
         for publisher in publishers:
             publisher.stop()

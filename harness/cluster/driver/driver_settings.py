@@ -96,8 +96,6 @@ class ProgramSpec(driver_specs.DriverSpec):
     """Calls that unprepare claims."""
     services: tuple[str, ...] = preparations.SERVICES
     """Names of the services that registration tells, as `v1.DRAPlugin`. Read at the start only."""
-    unhealthy: tuple[str, ...] = ()
-    """`pool/device` of the devices whose health is told as bad."""
 
 
 class LiveSettings:

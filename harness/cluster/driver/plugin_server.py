@@ -1,20 +1,15 @@
-"""The services of the program on sockets: DRAPlugin in both versions, Registration, and health."""
+"""The services of the program on sockets: DRAPlugin in both versions, and Registration."""
 
 import contextlib
 import functools
 import pathlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from harness import clocks, concurrency
+from harness import clocks
 from harness.cluster.driver import driver_settings, served_drivers
 from harness.cluster.kubelet_api import calls, messages, preparations, servers, services
-from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
-
-_LOOK_S = 0.1
-_TELL_S = 10.0
-"""Seconds after which the health is told again; a kubelet forgets it after 30."""
 
 
 class PluginServer:
@@ -28,16 +23,10 @@ class PluginServer:
         endpoint: pathlib.Path,
         registration: pathlib.Path,
         settings: driver_settings.LiveSettings,
-        devices: Sequence[tuple[str, str]],
     ) -> None:
-        """Serve; `devices` are pool and name of those whose health is told.
-
-        Raises UsageError if one of the sockets cannot be served.
-        """
+        """Serve. Raises UsageError if one of the sockets cannot be served."""
         self._served, self._node, self._settings = served, node, settings
-        self._endpoint, self._devices = endpoint, devices
-        self._services = settings.now().services
-        self._stopped = concurrency.Event("driver.health")
+        self._endpoint, self._services = endpoint, settings.now().services
         with contextlib.ExitStack() as made:
             made.enter_context(servers.Server(endpoint, self._handlers()))
             told = {services.GET_INFO: self._info, services.NOTIFY: self._note}
@@ -46,7 +35,6 @@ class PluginServer:
 
     def stop(self) -> None:
         """Let the kubelet see that the driver goes, let calls end, and remove both sockets."""
-        self._stopped.set()
         self._servers.close()
 
     def _handlers(self) -> Mapping[services.Method, Any]:
@@ -56,8 +44,6 @@ class PluginServer:
                 for call in ("prepare", "unprepare"):
                     handler = functools.partial(self._answer, call, service)
                     handlers[getattr(service, call)] = handler
-        if services.HEALTH_NAME in self._services:
-            handlers[services.WATCH_HEALTH] = self._health
         return handlers
 
     def _info(self, asked: Any) -> Any:
@@ -94,28 +80,3 @@ class PluginServer:
         when, name = clocks.wall_text(), self._served.driver.name
         sys.stdout.write(f"{when} {name} on {self._node} {text}\n")
         sys.stdout.flush()
-
-    def _health(self, asked: Any, is_active: Callable[[], bool]) -> Iterator[Any]:
-        """Yield the health of all devices, again when it changes and from time to time."""
-        del asked
-        told, told_s = None, 0.0
-        while is_active() and not self._stopped.is_set():
-            now, now_s = set(self._settings.now().unhealthy), concurrency.monotonic_s()
-            if now != told or now_s - told_s >= _TELL_S:
-                told, told_s = now, now_s
-                yield services.WATCH_HEALTH.answer(
-                    devices=[
-                        _health(pool, name, is_bad=f"{pool}/{name}" in now)
-                        for pool, name in self._devices
-                    ]
-                )
-            self._stopped.wait(_LOOK_S)
-
-
-def _health(pool: str, name: str, *, is_bad: bool) -> Any:
-    return health.DeviceHealth(
-        device=health.DeviceIdentifier(pool_name=pool, device_name=name),
-        health=health.UNHEALTHY if is_bad else health.HEALTHY,
-        last_updated_time=clocks.wall_ns() // 1_000_000_000,
-        message="by the settings" if is_bad else "",
-    )

@@ -5,7 +5,6 @@ place, and one of several gets a new generation. Slices that others change or de
 again.
 """
 
-import itertools
 import sys
 from collections.abc import Callable, Sequence
 
@@ -32,10 +31,6 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
         """When the next try is due; None: at once."""
         self._backoff = backoffs.Backoff(first_s=_FIRST_S, max_s=_MAX_S)
         self._done = concurrency.Event(f"slices-of-{node}.published")
-
-    @property
-    def devices(self) -> list[tuple[str, str]]:
-        return [(self.node, item["name"]) for item in itertools.chain(*self._parts)]
 
     def wait_published(self, *, timeout_s: float) -> bool:
         """Wait until all slices are there; return False if they are not after the timeout."""

@@ -1,9 +1,8 @@
 """The client's side: calls the methods of a service on a unix socket."""
 
-import contextlib
 import pathlib
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 from harness import errors
@@ -108,33 +107,9 @@ class Channel:
         asked = self._channel.unary_unary(method.path)
         return Pending(method, asked.future(request.SerializeToString(), timeout=timeout_s), read)
 
-    @contextlib.contextmanager
-    def stream(
-        self, method: services.Method, request: message.Message, *, timeout_s: float | None = None
-    ) -> Iterator[Iterator[Any]]:
-        """Yield an iterator over the answers of a stream, which the end of the block cancels.
-
-        The iterator raises CallError as `call` does, also when the time is over.
-        """
-        answers = self._channel.unary_stream(method.path)(
-            request.SerializeToString(), timeout=timeout_s
-        )
-        try:
-            yield _answers(method, answers)
-        finally:
-            answers.cancel()
-
     def close(self) -> None:
         self._channel.close()
 
 
 def failure(error: Any) -> calls.CallError:
     return calls.CallError(error.code().name, error.details() or "")
-
-
-def _answers(method: services.Method, answers: Any) -> Iterator[Any]:
-    try:
-        for content in answers:
-            yield services.decoded(method.answer, content)
-    except grpc.RpcError as error:
-        raise failure(error) from None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-SERVICES = ("v1.DRAPlugin", "v1beta1.DRAPlugin", "v1alpha1.DRAResourceHealth")
+SERVICES = ("v1.DRAPlugin", "v1beta1.DRAPlugin")
 """The services of a driver that `services` has, by their names in `supported_versions`."""
 
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import pathlib
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from typing import Any, Self
 
@@ -26,20 +26,16 @@ END_S = 2.0
 Handler = Callable[[Any], message.Message]
 """Returns the answer to a request. A CallError fails the call with its code and message, any
 other exception with UNKNOWN and its text."""
-StreamHandler = Callable[[Any, Callable[[], bool]], Iterable[message.Message]]
-"""Yields answers; the function returns whether the client still listens."""
 
 
 class Server:
     """Serves methods on one socket, from its construction until `stop`."""
 
-    def __init__(
-        self, path: pathlib.Path, handlers: Mapping[services.Method, Handler | StreamHandler]
-    ) -> None:
-        """Serve; streams have a StreamHandler.
+    def __init__(self, path: pathlib.Path, handlers: Mapping[services.Method, Handler]) -> None:
+        """Serve. A socket that an ended process has left is replaced.
 
-        A socket that an ended process has left is replaced. Raises UsageError if a process serves
-        there, the path is too long, or the folder cannot be written.
+        Raises UsageError if a process serves there, the path is too long, or the folder cannot be
+        written.
         """
         socket_paths.require_free(path)
         self._path = path
@@ -91,40 +87,24 @@ def _opened(folder: pathlib.Path) -> Iterator[int]:
 class _Handlers(grpc.GenericRpcHandler):
     """Finds the handler of a method by its path."""
 
-    def __init__(self, handlers: Mapping[services.Method, Any]) -> None:
+    def __init__(self, handlers: Mapping[services.Method, Handler]) -> None:
         self._handlers = {
-            method.path: (_stream if method.is_stream else _unary)(method, handler)
-            for method, handler in handlers.items()
+            method.path: _answering(method, handler) for method, handler in handlers.items()
         }
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
         return self._handlers.get(handler_call_details.method)
 
 
-def _unary(method: services.Method, handler: Handler) -> Any:
+def _answering(method: services.Method, handler: Handler) -> Any:
     def answer(content: bytes, context: Any) -> bytes:
         try:
             return handler(services.decoded(method.request, content)).SerializeToString()
+        except calls.CallError as error:
+            context.abort(grpc.StatusCode[error.code], error.message)
+            raise
         except Exception as error:
-            _fail(context, error)
+            context.abort(grpc.StatusCode.UNKNOWN, str(error) or type(error).__name__)
             raise
 
     return grpc.unary_unary_rpc_method_handler(answer)
-
-
-def _stream(method: services.Method, handler: StreamHandler) -> Any:
-    def answers(content: bytes, context: Any) -> Iterable[bytes]:
-        try:
-            for answer in handler(services.decoded(method.request, content), context.is_active):
-                yield answer.SerializeToString()
-        except Exception as error:
-            _fail(context, error)
-            raise
-
-    return grpc.unary_stream_rpc_method_handler(answers)
-
-
-def _fail(context: Any, error: Exception) -> None:
-    if isinstance(error, calls.CallError):
-        context.abort(grpc.StatusCode[error.code], error.message)
-    context.abort(grpc.StatusCode.UNKNOWN, str(error) or type(error).__name__)

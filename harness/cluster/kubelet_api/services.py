@@ -1,7 +1,7 @@
 """The services of the protocol: paths of their methods, types of their messages, by version.
 
-`DRA` and `HEALTH` are by the names that a driver lists in `PluginInfo.supported_versions`. All of
-these services are in kubelets from 1.34 on; v1beta1 of DRA from 1.32 on.
+`DRA` has those of drivers by the names that one lists in `PluginInfo.supported_versions`: v1 is in
+kubelets from 1.34 on, v1beta1 from 1.32 on.
 """
 
 from typing import Any, NamedTuple
@@ -14,11 +14,7 @@ except ImportError as error:
     raise errors.MissingExtraError("protobuf", "driver") from error
 
 from harness.cluster.kubelet_api import calls
-from harness.cluster.kubelet_api.generated import (
-    dra_v1_pb2,
-    health_v1alpha1_pb2,
-    registration_v1_pb2,
-)
+from harness.cluster.kubelet_api.generated import dra_v1_pb2, registration_v1_pb2
 
 PLUGIN_TYPE = "DRAPlugin"
 """`PluginInfo.type` of a DRA driver."""
@@ -31,8 +27,6 @@ class Method(NamedTuple):
     """`/package.Service/Method`."""
     request: type[message.Message]
     answer: type[message.Message]
-    is_stream: bool = False
-    """It has many answers."""
 
 
 class DraService(NamedTuple):
@@ -61,7 +55,6 @@ def _method(messages: Any, service: str, name: str) -> Method:
         f"/{found.containing_service.full_name}/{name}",
         getattr(messages, found.input_type.name),
         getattr(messages, found.output_type.name),
-        is_stream=found.server_streaming,
     )
 
 
@@ -85,8 +78,3 @@ DEVICE: Any = dra_v1_pb2.Device
 
 GET_INFO = _method(registration_v1_pb2, "Registration", "GetInfo")
 NOTIFY = _method(registration_v1_pb2, "Registration", "NotifyRegistrationStatus")
-
-HEALTH_NAME = "v1alpha1.DRAResourceHealth"
-"""As in `supported_versions`."""
-WATCH_HEALTH = _method(health_v1alpha1_pb2, "DRAResourceHealth", "NodeWatchResources")
-"""A stream: each answer has the health of all devices."""

@@ -15,8 +15,7 @@ import pytest
 from harness import clocks, errors
 from harness.client import apis, transports
 from harness.cluster.dra import kubelet_defects
-from harness.cluster.kubelet_api import channels, preparations, services
-from harness.cluster.kubelet_api.generated import health_v1alpha1_pb2 as health
+from harness.cluster.kubelet_api import preparations, services
 from tests.support import cases
 from tests.unit.cluster.driver import driving
 
@@ -72,7 +71,7 @@ def test_a_kubelet_finds_it_and_has_claims_prepared(
     reg = driver.registration()
     info = driver.call(services.GET_INFO, services.GET_INFO.request(), path=reg)
     assert (info.type, info.name, info.endpoint) == ("DRAPlugin", NAME, str(driver.endpoint()))
-    assert list(info.supported_versions) == [*services.DRA, services.HEALTH_NAME]
+    assert list(info.supported_versions) == [*services.DRA]
     driver.call(services.NOTIFY, services.NOTIFY.request(plugin_registered=True), path=reg)
     bad = services.NOTIFY.request(error="too old")
     assert driving.refused(lambda: driver.call(services.NOTIFY, bad, path=reg)).message == (
@@ -244,21 +243,6 @@ def test_its_slices_stay_as_they_should_be(driver: driving.Driver, api: apis.Api
     assert is_whole(3)  # as it should be: nothing is written
     driver.stop()
     assert own_slices(api) == []
-
-
-def test_the_health_of_devices_is_told(driver: driving.Driver) -> None:
-    driver.start("--devices", "2")
-    request = services.WATCH_HEALTH.request()
-    with (
-        channels.Channel(driver.endpoint()) as channel,
-        channel.stream(services.WATCH_HEALTH, request, timeout_s=60) as answers,
-    ):
-        assert [item.health for item in next(answers).devices] == [health.HEALTHY] * 2
-        driver.set(unhealthy=[f"{NODE}/device-001"])
-        assert [(item.device.device_name, item.health) for item in next(answers).devices] == [
-            ("device-000", health.HEALTHY),
-            ("device-001", health.UNHEALTHY),
-        ]
 
 
 @pytest.mark.parametrize(

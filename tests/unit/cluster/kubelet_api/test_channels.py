@@ -4,7 +4,7 @@ import pathlib
 import random
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import psutil
@@ -129,22 +129,6 @@ def test_bytes_that_are_no_http_are_errors(path: pathlib.Path) -> None:
         thread.start()
         assert refused(lambda: ask(path, timeout_s=2)).code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"}
         thread.join()
-
-
-def test_a_stream_gives_its_answers_until_the_block_ends(path: pathlib.Path) -> None:
-    ended = threading.Event()
-
-    def watch(_: Any, is_active: Callable[[], bool]) -> Iterator[Any]:
-        try:
-            while is_active():
-                yield services.WATCH_HEALTH.answer()
-        finally:
-            ended.set()
-
-    with servers.Server(path, {services.WATCH_HEALTH: watch}), channels.Channel(path) as channel:
-        with channel.stream(services.WATCH_HEALTH, services.WATCH_HEALTH.request()) as answers:
-            assert [next(answers).devices for _ in range(3)] == [[], [], []]
-        assert ended.wait(30)
 
 
 def test_a_stale_socket_is_replaced_and_one_that_is_served_is_not(path: pathlib.Path) -> None:

@@ -11,11 +11,7 @@ from google.protobuf import json_format
 from hypothesis import strategies
 
 from harness.cluster.kubelet_api import messages, preparations, services
-from harness.cluster.kubelet_api.generated import (
-    dra_v1_pb2,
-    health_v1alpha1_pb2,
-    registration_v1_pb2,
-)
+from harness.cluster.kubelet_api.generated import dra_v1_pb2, registration_v1_pb2
 from tests.support import cases
 from tools import compile_protos
 
@@ -24,7 +20,6 @@ GENERATED = compile_protos.API / "generated"
 MODULES = {
     "dra v1": dra_v1_pb2,
     "registration v1": registration_v1_pb2,
-    "health v1alpha1": health_v1alpha1_pb2,
 }
 
 
@@ -50,8 +45,6 @@ def test_paths_of_methods() -> None:
     assert V1BETA1.unprepare.path == f"{prefix}.v1beta1.DRAPlugin/NodeUnprepareResources"
     assert services.GET_INFO.path == "/pluginregistration.Registration/GetInfo"
     assert services.NOTIFY.path == "/pluginregistration.Registration/NotifyRegistrationStatus"
-    assert services.WATCH_HEALTH.path == f"/{services.HEALTH_NAME}/NodeWatchResources"
-    assert services.WATCH_HEALTH.is_stream
 
 
 def test_bytes_as_they_are_documented() -> None:
