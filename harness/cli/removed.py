@@ -87,7 +87,7 @@ OPTIONS = {
     "cluster up --name": "use `flake-hunt cluster up NAME`",
     "cluster up --port": "use `--cluster port=N`",
     "cluster up --tls-port": "use `--cluster tls_port=N`",
-    "cluster prune --older-than": "use `flake-hunt cluster prune HOURS`",
+    "cluster prune --older-than": "use `flake-hunt cluster prune`; `kind delete clusters NAME...` removes others",
     "cluster logs --to": "use `flake-hunt cluster logs NAME FOLDER`",
     "driver-test --driver": "use `flake-hunt driver-test 'PROGRAM …'`",
     "driver-test --env": "use `flake-hunt driver-test 'env NAME=VALUE PROGRAM …'`",

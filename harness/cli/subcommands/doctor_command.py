@@ -14,10 +14,7 @@ from harness.cli import choosing, options
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    import rich.text
-
     from harness.cluster import cluster_records
-    from harness.cluster.doctor import State
     from harness.extensions import entry_points
 
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
@@ -42,6 +39,8 @@ def doctor(
     .checks, .subjects, .defects, .faults); FLAKE_HUNT_PLUGINS names folders of packages that are
     not installed. Exit code 2 if one cannot be used.
     """
+    import rich.text
+
     from harness.cli.terminal import displaying
     from harness.cluster import doctor as checks
 
@@ -52,16 +51,17 @@ def doctor(
         findings = [
             finding
             for name in asked
-            for finding in checks.examine(name, contact=provider is not None, folder="")
+            for finding in checks.examine(name, contact=provider is not None)
         ]
-        missing = {item.provider for item in findings if item.state is checks.State.MISSING}
+        missing = {item.provider for item in findings if item.state == "missing"}
         ready = [name for name in asked if name not in missing]
         if out.is_json:
-            out.document({"schema": 1, "ready": ready, "findings": findings})
+            found = [item._asdict() for item in findings]
+            out.document({"schema": 1, "ready": ready, "findings": found})
         else:
             titles = ("cluster", "part", "state", "seen", "what to do")
             rows = (
-                (item.provider, item.part, _state(item.state), item.seen, item.remedy)
+                (*item[:2], rich.text.Text(item.state, _STYLES[item.state]), *item[3:])
                 for item in findings
             )
             displaying.console().print(displaying.table(titles, rows))
@@ -69,12 +69,6 @@ def doctor(
             said = [f"{title}: {', '.join(names)}." for title, names in parts if names]
             print(f"\n{' '.join(said)}")
     return 0 if ready else 1
-
-
-def _state(state: "State") -> "rich.text.Text":
-    import rich.text
-
-    return rich.text.Text(state, _STYLES[state])
 
 
 def _list_plugins(form: str) -> int:
@@ -200,19 +194,11 @@ def down(name: str = NAME) -> None:
 
 
 @cluster.command()
-def prune(
-    hours: float | None = options.argument(
-        "Also remove fh-… containers of this age that are not registered here (of other users or folders). "
-        "Default: only those of runs, after two hours.",
-        min=0,
-        callback=choosing.require_number,
-        default=None,
-    ),
-) -> None:
+def prune() -> None:
     """Remove the remains of dead clusters and killed runs."""
     from harness.cluster.lifecycle import prune
 
-    removed, failed = prune.prune(older_than_s=None if hours is None else hours * 3600)
+    removed, failed = prune.prune()
     for item in removed:
         print(f"Removed {item}")
     if failed:

@@ -6,9 +6,7 @@ by the prefix of its name.
 
 import contextlib
 import dataclasses
-import datetime
 import pathlib
-import re
 import shutil
 import socket
 import tarfile
@@ -28,7 +26,6 @@ except ImportError as error:
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
 NETWORK = "kind"
 NAME_PREFIX = "fh-"
-_OF_A_RUN = re.compile(rf"{NAME_PREFIX}[0-9a-f]{{8}}(-\w+)?")
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 TIMEOUT_S = 30
 LOAD_TIMEOUT_S = 600
@@ -43,17 +40,7 @@ class Container:
 
     id: str
     name: str
-    cluster: str
-    created: datetime.datetime
     running: bool
-
-    @property
-    def is_of_a_run(self) -> bool:
-        """True if the cluster's name is `fh-<run>-<worker>`.
-
-        A cluster that a user wants to keep has a name chosen by the user.
-        """
-        return _OF_A_RUN.fullmatch(self.cluster) is not None
 
 
 class Engine:
@@ -68,13 +55,12 @@ class Engine:
             info: dict[str, Any] = self._client.info()
         return info
 
-    def nodes(self, cluster: str | None = None) -> list[Container]:
-        """Return the containers of this kind cluster; None: of all clusters with our prefix."""
-        label = CLUSTER_LABEL if cluster is None else f"{CLUSTER_LABEL}={cluster}"
+    def nodes(self, cluster: str) -> list[Container]:
+        """Return the containers of this kind cluster."""
+        label = f"{CLUSTER_LABEL}={cluster}"
         with _explained("listing containers"):
             raw = self._client.api.containers(all=True, filters={"label": [label]})
-        containers = [_container(item) for item in raw]
-        return [item for item in containers if cluster or item.cluster.startswith(NAME_PREFIX)]
+        return [_container(item) for item in raw]
 
     def remove(self, container: Container) -> None:
         """Kill and remove a container with its anonymous volumes, if it still exists."""
@@ -83,15 +69,9 @@ class Engine:
                 self._client.api.remove_container(container.id, v=True, force=True)
             except docker.errors.NotFound:
                 return
-            except docker.errors.APIError as error:
+            except docker.errors.APIError as error:  # else another process removes it
                 if "is already in progress" not in str(error.explanation):
                     raise
-                clocks.wait_until(  # another process removes it
-                    lambda: all(item.id != container.id for item in self.nodes(container.cluster)),
-                    timeout_s=TIMEOUT_S,
-                    why=f"the container {container.name} to be gone",
-                    interval_s=0.1,
-                )
 
     def has_network(self) -> bool:
         with _explained("listing networks"):
@@ -211,7 +191,5 @@ def _container(raw: dict[str, Any]) -> Container:
     return Container(
         id=str(raw["Id"]),
         name=str(names[0]).removeprefix("/"),
-        cluster=str((raw.get("Labels") or {}).get(CLUSTER_LABEL, "")),
-        created=datetime.datetime.fromtimestamp(int(raw.get("Created", 0)), tz=datetime.UTC),
         running=raw.get("State") == "running",
     )

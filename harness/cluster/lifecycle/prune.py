@@ -15,11 +15,6 @@ from harness.cluster import cluster_records, providers
 STOP_TIMEOUT_S = 10.0
 _PROGRAM = "harness.cli.main"
 _CONTROL_PLANE = re.compile(r"(.*/)?(etcd|kube-[^/]*)$")
-FOREIGN_AGE_S = 2 * 3600
-"""Minimum age of containers without a record, which may belong to another user.
-
-No run takes this long.
-"""
 
 
 def is_alive(entry: cluster_records.ClusterRecord) -> bool:
@@ -45,12 +40,10 @@ def remove(entry: cluster_records.ClusterRecord) -> None:
     cluster_records.forget(entry)
 
 
-def prune(*, older_than_s: float | None = None) -> tuple[list[str], list[str]]:
+def prune() -> tuple[list[str], list[str]]:
     """Remove every cluster that lost its owner or a part; continue after failures.
 
     Returns descriptions of the removed things, and of those that could not be removed.
-    `older_than_s`: also remove containers of this age that have no record; None: only those of
-    runs, after two hours.
     """
     removed: list[str] = []
     failed: list[str] = []
@@ -62,7 +55,6 @@ def prune(*, older_than_s: float | None = None) -> tuple[list[str], list[str]]:
         except errors.HarnessError as error:
             failed.append(str(error))
     removed += [f"folder {path}" for path in _remove_of_dead()]
-    removed += _remove_foreign_containers(older_than_s)
     return removed, failed
 
 
@@ -111,31 +103,3 @@ def _is_dead(pid: str) -> bool:
         return pid.isdigit() and not cluster_records.is_running(psutil.Process(int(pid)))
     except psutil.NoSuchProcess:
         return True
-
-
-def _remove_foreign_containers(older_than_s: float | None) -> list[str]:
-    """Remove containers of clusters without a record here; nothing if no engine responds.
-
-    Nothing either without the extra `kind`: an installation that lacks it makes no clusters there.
-    """
-    age_s = FOREIGN_AGE_S if older_than_s is None else older_than_s
-    try:  # The docker SDK is imported: 0.3 s.
-        from harness.cluster.kind import docker_engine, node_containers
-    except errors.MissingExtraError:
-        return []
-
-    held = {
-        node_containers.cluster_name(entry.name)
-        for entry in cluster_records.known()
-        if entry.provider == "kind"
-    }
-    removed = []
-    with contextlib.suppress(errors.ClusterError), docker_engine.connected(timeout_s=5) as engine:
-        now_s = clocks.wall_ns() / 1e9
-        for node in engine.nodes():
-            asked_for = older_than_s is not None or node.is_of_a_run
-            is_old = now_s - node.created.timestamp() >= age_s
-            if asked_for and is_old and node.cluster not in held:
-                node_containers.remove(engine, node.cluster)
-                removed.append(f"container {node.name}")
-    return removed

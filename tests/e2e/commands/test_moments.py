@@ -38,8 +38,6 @@ COMMANDS = {
     "paused run": ("run", "paused.toml"),
     "run": RUN,
     "cluster up": UP,
-    "run on kind": (*RUN, *ON_KIND),
-    "cluster up on kind": (*UP, *ON_KIND),
     "run on local": (*RUN, *ON_LOCAL),
     "cluster up on local": (*UP, *ON_LOCAL),
 }

@@ -1,408 +1,277 @@
-"""The kind provider, against a stand-in for the kind command and one for the container engine
-(tests/stand_ins).
+"""The kind provider, with an engine and a kind command in this process; with the real ones:
+tests/e2e/clusters/test_kind.py.
 """
 
-import concurrent.futures
 import contextlib
 import pathlib
-import stat
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
-import docker
 import pytest
+import yaml
 
-from harness import clocks, errors
+from harness import errors
 from harness.client import apis, transports
-from harness.cluster import cluster_records, interfaces
-from harness.cluster.kind import docker_engine, kind_cluster, kind_config, node_containers
-from harness.cluster.lifecycle import held_clusters, prune
-from harness.model.objects import Object
-from harness.scenario import pool_specs
-from tests.stand_ins import standing_in
+from harness.cluster import cluster_records, embedded_cluster, interfaces, providers
+from harness.cluster.kind import (
+    docker_engine,
+    kind_cluster,
+    kind_command,
+    kind_config,
+    node_containers,
+)
+from harness.cluster.lifecycle import held_clusters
+from harness.scenario import pool_specs, profiles
 
-NOTHING: dict[str, list[str]] = {"containers": [], "volumes": []}
+NAME = "fh-abc-gw0"
+NODE = f"{NAME}-control-plane"
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[standing_in.StandIn]:
-    with standing_in.started(tmp_path_factory.mktemp("engine")) as made:
-        yield made
+class Engine:
+    """A container engine, and the kind command that makes nodes there."""
 
+    def __init__(self, kubeconfig: pathlib.Path) -> None:
+        self.kubeconfig, self.cgroup_version = kubeconfig, "2"
+        self.drops_patches = self.fails = False
+        self.containers: dict[str, str] = {}
+        """Id -> kind cluster."""
+        self.files: dict[str, bytes] = {}
+        self.executed: list[list[str]] = []
 
-def use(
-    stand_in: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    for name, value in stand_in.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.delenv("KUBECONFIG", raising=False)
-    monkeypatch.setattr(kind_cluster, "SETTLE_S", 0.3)
+    # ------------------------------------------------------- as docker_engine.Engine
+
+    def describe(self) -> dict[str, Any]:
+        return {"ServerVersion": "29.0.1", "CgroupVersion": self.cgroup_version}
+
+    def nodes(self, cluster: str) -> list[docker_engine.Container]:
+        found = [one for one, name in self.containers.items() if name == cluster]
+        return [docker_engine.Container(id=one, name=one, running=True) for one in found]
+
+    def remove(self, container: docker_engine.Container) -> None:
+        del self.containers[container.id]
+
+    def has_network(self) -> bool:
+        return True
+
+    def load(self, archive: pathlib.Path) -> str:
+        return f"image of {archive.name}"
+
+    def read(self, container: str, path: str) -> bytes | None:
+        assert container == NODE
+        return self.files.get(path)
+
+    def save_folder(self, container: str, path: str, to: pathlib.Path) -> None:
+        to.mkdir(parents=True)
+        (to / "audit.log").write_bytes(self.read(container, f"{path}/audit.log") or b"")
+
+    def execute(self, container: str, command: list[str]) -> None:
+        assert container == NODE
+        self.executed.append(command)
+
+    # ------------------------------------------------------------- as kind_command
+
+    def create(
+        self, name: str, *, config: pathlib.Path, kubeconfig: pathlib.Path, **_: Any
+    ) -> None:
+        [node] = yaml.safe_load(config.read_text())["nodes"]
+        patches = map(yaml.safe_load, [] if self.drops_patches else node["kubeadmConfigPatches"])
+        patch = {document.pop("kind"): document for document in patches}
+        cluster = patch.get("ClusterConfiguration", {})
+        for component, key in (
+            ("apiserver", "apiServer"),
+            ("controller-manager", "controllerManager"),
+        ):
+            flags = cluster.get(key, {}).get("extraArgs", {})
+            words = [f"kube-{component}", *(f"--{flag}={value}" for flag, value in flags.items())]
+            manifest = {"spec": {"containers": [{"command": words}]}}
+            path = f"{node_containers.MANIFESTS}/kube-{component}.yaml"
+            self.files[path] = yaml.safe_dump(manifest).encode()
+        kubelet = yaml.safe_dump(patch.get("KubeletConfiguration", {})).encode()
+        self.files |= {kind_config.KUBELET_CONFIG_FILE: kubelet, kind_config.AUDIT_FILE: b"{}\n"}
+        self.containers[f"{name}-control-plane"] = name
+        if self.fails:
+            raise errors.ClusterError("`kind create cluster` failed: no space left")
+        kubeconfig.write_bytes(self.kubeconfig.read_bytes())
 
 
 @pytest.fixture
-def used(
-    engine: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> Iterator[standing_in.StandIn]:
-    use(engine, monkeypatch, tmp_path)
-    yield engine
-    engine.clear()
+def engine(
+    cluster: embedded_cluster.EmbeddedCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    state_home: pathlib.Path,
+) -> Engine:
+    made = Engine(cluster.kubeconfig)
+
+    @contextlib.contextmanager
+    def connected(**_: Any) -> Iterator[Engine]:
+        yield made
+
+    def export_logs(name: str, to: pathlib.Path, *, log: pathlib.Path) -> None:
+        to.mkdir(parents=True)
+        (to / "journal.log").write_text(name)
+
+    monkeypatch.setattr(docker_engine, "connected", connected)
+    monkeypatch.setattr(kind_command, "version", lambda *, at_least: at_least)
+    monkeypatch.setattr(kind_command, "create", made.create)
+    monkeypatch.setattr(kind_command, "export_logs", export_logs)
+    monkeypatch.setattr(kind_cluster, "SETTLE_S", 0.0)
+    return made
 
 
-def request(tmp_path: pathlib.Path, name: str = "fh-abc-gw0") -> interfaces.ClusterRequest:
-    directory = tmp_path / name
-    directory.mkdir()
-    return interfaces.ClusterRequest(name=name, directory=directory)
+@pytest.fixture
+def served(api: apis.Api) -> str:
+    """The version of the API server."""
+    request = transports.Request(method="GET", path="/version")
+    version: str = yaml.safe_load(api.transport.send(request).body)["gitVersion"]
+    return version.partition("+")[0]
 
 
-@pytest.mark.parametrize("kill", [True, False])
-def test_the_api_server_can_be_restarted_on_its_data(
-    used: standing_in.StandIn, tmp_path: pathlib.Path, kill: bool
-) -> None:
-    provider = kind_cluster.Provider(standing_in.profile())
-    assert provider.capabilities.restarts_api_server
-    cluster = provider.up(request(tmp_path))
-    created = ask(cluster, lambda api: api.create(apis.NAMESPACES, {"metadata": {"name": "kept"}}))
-    answers: list[bool] = []
-    with watching(cluster, answers):
-        cluster.restart_api_server(kill=kill, down_s=0.5)
-    assert False in answers, "it was away"
-    assert cluster.exit_report() is None
-    found = ask(cluster, lambda api: api.get(apis.NAMESPACES, "kept"))
-    assert found["metadata"]["uid"] == created["metadata"]["uid"]
-    cluster.down()
-    assert used.left() == NOTHING
+def provider(version: str, *overrides: str) -> interfaces.Provider:
+    return providers.of(profiles.load("kind", overrides=[f"kubernetes={version}", *overrides]))
 
 
-@contextlib.contextmanager
-def watching(cluster: interfaces.Cluster, answers: list[bool]) -> Iterator[None]:
-    over = threading.Event()
-
-    def look() -> None:
-        while not over.wait(0.05):
-            answers.append(transports.answers(transports.connect(cluster.kubeconfig), "/readyz"))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-def ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) -> Object:
-    transport = transports.connect(cluster.kubeconfig)
-    try:
-        return question(apis.Api(transport))
-    finally:
-        transport.close()
-
-
-def test_an_api_server_that_cannot_be_stopped_is_named_and_keeps_its_manifest(
-    used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
-    with monkeypatch.context() as patch:
-        patch.setattr(node_containers, "_stop_command", lambda _: "crictl stop")
-        with pytest.raises(errors.ClusterError, match=r"crictl stop` to succeed .* exit code 127"):
-            cluster.restart_api_server(kill=True, down_s=0)
-    cluster.restart_api_server(kill=True, down_s=0)
-    cluster.down()
+@pytest.fixture
+def request_(tmp_path: pathlib.Path) -> interfaces.ClusterRequest:
+    (tmp_path / "one").mkdir()
+    return interfaces.ClusterRequest(name=NAME, directory=tmp_path / "one")
 
 
 def test_a_cluster_comes_answers_and_goes(
-    used: standing_in.StandIn, tmp_path: pathlib.Path
+    engine: Engine, served: str, request_: interfaces.ClusterRequest
 ) -> None:
-    wanted = request(tmp_path)
-    provider = kind_cluster.Provider(standing_in.profile())
-    provider.check()
-    cluster = provider.up(wanted)
+    provider(served).check()
+    cluster = provider(served).up(request_)
     assert cluster.exit_report() is None
-    assert used.left()["containers"] == ["/fh-abc-gw0-control-plane"]
-    assert len(used.left()["volumes"]) == 1
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    assert api.get(apis.NAMESPACES, "default")["kind"] == "Namespace"
-    api.transport.close()
-    assert stat.S_IMODE(cluster.kubeconfig.stat().st_mode) == 0o600
-    assert not (tmp_path / ".kube").exists(), "the user's own kubeconfig is none of our business"
-    assert cluster.versions["kind"] == "0.33.0"
-    cluster.save_audit_log(wanted.directory / "audit", after=cluster.audit_position())
-    cluster.collect_logs(wanted.directory)
-    assert b"audit.k8s.io/v1" in (wanted.directory / "audit" / "audit.log").read_bytes()
-    assert not (wanted.directory / "kind-logs").exists(), "nothing was wrong"
+    assert provider(served).is_there(request_)
+    assert cluster.versions["kubernetes"] == served
+    assert cluster.versions["container engine"] == "29.0.1"
+    cluster.save_audit_log(request_.directory / "audit", after=cluster.audit_position())
+    assert (request_.directory / "audit" / "audit.log").read_bytes() == b"{}\n"
+    cluster.collect_logs(request_.directory)
+    assert not (request_.directory / "kind-logs").exists(), "nothing was wrong"
     cluster.down()
-    assert used.left() == NOTHING
+    assert engine.containers == {}
     assert not cluster.kubeconfig.exists()
-    assert cluster.exit_report() == "the container fh-abc-gw0-control-plane does not run"
+    assert cluster.exit_report() == f"the container {NODE} does not run"
     cluster.down()  # again is no harm
 
 
-def test_another_engine_that_kind_is_told_to_use_elsewhere_is_none_of_ours(
-    used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its containers would be out of the docker SDK's sight."""
-    monkeypatch.setenv("KIND_EXPERIMENTAL_PROVIDER", "podman")
-    cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
-    assert used.left()["containers"] == ["/fh-abc-gw0-control-plane"]
-    cluster.down()
-    assert used.left() == NOTHING
-
-
-def test_clusters_side_by_side_do_not_touch_each_other(
-    used: standing_in.StandIn, tmp_path: pathlib.Path
-) -> None:
-    provider = kind_cluster.Provider(standing_in.profile())
-    wanted = [request(tmp_path, f"fh-side-gw{number}") for number in range(3)]
-    with concurrent.futures.ThreadPoolExecutor(len(wanted)) as threads:
-        made = list(threads.map(provider.up, wanted))
-    assert len({cluster.kubeconfig for cluster in made}) == 3
-    client = used.client()
-    assert len([item for item in client.api.networks() if item["Name"] == "kind"]) == 1
-    client.close()
-    made[0].down()
-    assert [cluster.exit_report() is None for cluster in made] == [False, True, True]
-    for cluster in made:
-        cluster.down()
-    assert used.left() == NOTHING
-
-
-def test_a_name_that_is_taken(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
-    provider = kind_cluster.Provider(standing_in.profile())
-    cluster = provider.up(request(tmp_path, "fh-taken"))
-    again = interfaces.ClusterRequest(name="fh-taken", directory=tmp_path / "other")
-    again.directory.mkdir()
-    with pytest.raises(
-        errors.UsageError, match=r"\(fh-taken-control-plane\): `flake-hunt cluster prune`"
-    ):
-        provider.up(again)
-    assert cluster.exit_report() is None, "the refusal has hurt the cluster that is there"
-    cluster.down()
-
-
-def test_a_name_that_somebody_else_has_taken_is_not_harmed(used: standing_in.StandIn) -> None:
-    """In another registry, by another user of the same engine: neither the failure nor the next
-    prune removes it.
-    """
-    client: docker.DockerClient = used.client()
-    labels = {"io.x-k8s.kind.cluster": "fh-mine"}
-    theirs = client.api.create_container(
-        "kindest/node:v1.36.0", name="fh-mine-control-plane", labels=labels
-    )
-    with pytest.raises(errors.UsageError, match="expected no kind cluster 'fh-mine'"):
-        held_clusters.up("mine", standing_in.profile(), pool_specs.PoolsSpec(nodes=1))
-    assert cluster_records.known() == []
-    assert prune.prune() == ([], [])
-    assert used.left()["containers"] == ["/fh-mine-control-plane"]
-    client.api.remove_container(theirs["Id"])
-    client.close()
-
-
 def test_logs_are_exported_when_the_run_is_failing(
-    used: standing_in.StandIn, tmp_path: pathlib.Path
+    engine: Engine, served: str, request_: interfaces.ClusterRequest
 ) -> None:
-    cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
+    cluster = provider(served).up(request_)
     try:
         raise errors.HarnessError("the run")
     except errors.HarnessError:
-        cluster.collect_logs(tmp_path)
-    assert (tmp_path / "kind-logs" / cluster.node / "inspect.json").is_file()
-    cluster.down()
+        cluster.collect_logs(request_.directory)
+    assert (request_.directory / "kind-logs" / "journal.log").read_text() == NAME
 
 
-def failing(
-    used: standing_in.StandIn,
-    tmp_path: pathlib.Path,
-    expected: str,
-    **changes: object,
-) -> str:
-    """The message of a cluster that cannot be had; nothing but logs is left of it."""
-    wanted = request(tmp_path)
-    with pytest.raises(errors.ClusterError, match=expected) as caught:
-        kind_cluster.Provider(standing_in.profile(**changes)).up(wanted)
-    assert used.left() == NOTHING
-    assert not (wanted.directory / "kubeconfig").exists()
-    assert "kind create cluster" in str(caught.value) or "other settings than requested" in str(
-        caught.value
-    )
-    return str(caught.value)
-
-
-def test_an_image_that_is_not_here_and_cannot_be_pulled(
-    used: standing_in.StandIn, tmp_path: pathlib.Path
+def test_a_name_that_somebody_else_has_taken_is_not_harmed(
+    engine: Engine, served: str, request_: interfaces.ClusterRequest
 ) -> None:
-    image = f"kindest/node:v1.35.8@sha256:{'7' * 64}"
-    message = failing(used, tmp_path, "--cluster image_archive=node.tar", image=image)
-    assert f'failed to pull image "{image}"' in message
-
-
-def test_another_version_than_the_profile_says(
-    used: standing_in.StandIn, tmp_path: pathlib.Path
-) -> None:
-    failing(
-        used,
-        tmp_path,
-        r"expected Kubernetes v1\.36\.4, the API server reports v1\.36\.0",
-        kubernetes="v1.36.4",
-    )
-
-
-def test_a_node_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    faults = {"console": "Failed to create inotify object: Too many open files\n"}
-    with standing_in.started(tmp_path / "engine", faults=faults) as broken:
-        use(broken, monkeypatch, tmp_path)
-        failing(broken, tmp_path, "could not find a log line that matches")
-        exported = tmp_path / "fh-abc-gw0" / "kind-logs" / "fh-abc-gw0-control-plane" / "serial.log"
-        assert "inotify" in exported.read_text()
-
-
-def test_a_kind_that_writes_another_kubeadm_version_is_noticed(
-    used: standing_in.StandIn, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A patch that names a version is dropped without a word by a kind that writes another one."""
-    text = kind_config.text
-
-    def versioned(*arguments: object) -> str:
-        made = text(*arguments)  # type: ignore[arg-type]
-        return made.replace(
-            "kind: ClusterConfiguration",
-            "apiVersion: kubeadm.k8s.io/v1beta3\n    kind: ClusterConfiguration",
-        )
-
-    monkeypatch.setattr(kind_config, "text", versioned)
-    theirs = failing(used, tmp_path, "has other settings than requested", claim_controller=True)
-    assert "kube-controller-manager: expected --kube-api-qps=1000, got no such flag" in theirs
-    (tmp_path / "fh-abc-gw0").rename(tmp_path / "first")
-    message = failing(used, tmp_path, "the kind cluster has other settings than requested")
-    assert (
-        "kube-apiserver: expected --audit-log-path=/var/log/kubernetes/audit/audit.log, got no such flag"
-        in message
-    )
-    assert "kube-controller-manager: expected --controllers=" in message
-    assert "got --controllers=*,bootstrapsigner,tokencleaner" in message
-
-
-@pytest.mark.parametrize(("kubernetes", "version"), [("v1.35.8", "0.33.0"), ("v1.36.0", "0.31.0")])
-def test_patches_take_effect_whatever_kubeadm_version_kind_writes(
-    kubernetes: str, version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    """v1beta3 before Kubernetes 1.36 and with kind before 0.32; everywhere else in this file
-    v1beta4 with its lists.
-    """
-    image = {**standing_in.NODE_IMAGE, "Kubernetes": kubernetes}
-    monkeypatch.setenv("STAND_IN_KIND_VERSION", version)
-    with standing_in.started(tmp_path / "engine", images=[image]) as engine:
-        use(engine, monkeypatch, tmp_path)
-        profile = standing_in.profile(kind_min="0.31.0")
-        cluster = kind_cluster.Provider(profile).up(request(tmp_path))
-        cluster.down()
-        assert engine.left() == NOTHING
-
-
-def test_an_engine_on_cgroup_v1_whose_kubelet_would_refuse_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    with standing_in.started(tmp_path / "engine", describe={"CgroupVersion": "1"}) as stand_in:
-        use(stand_in, monkeypatch, tmp_path)
-        cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
-        with docker_engine.connected() as engine:
-            config = engine.read(cluster.node, "/var/lib/kubelet/config.yaml")
-        assert config is not None
-        assert b"failCgroupV1: false" in config
-        cluster.down()
-        assert stand_in.left() == NOTHING
+    engine.containers = {"theirs": NAME, "mine": "fh-mine"}
+    with pytest.raises(errors.UsageError, match=r"\(theirs\): `flake-hunt cluster prune`"):
+        provider(served).up(request_)
+    with pytest.raises(errors.UsageError, match="expected no kind cluster 'fh-mine'"):
+        held_clusters.up("mine", profiles.load("kind"), pool_specs.PoolsSpec(nodes=1))
+    assert cluster_records.known() == []
+    assert len(engine.containers) == 2
 
 
 @pytest.mark.parametrize(
-    ("kubernetes", "message"),
+    ("change", "words"),
     [
-        ("v1.36.0", "failed to init node with kubeadm"),
-        ("v1.34.11", "kubelet: expected failCgroupV1: false in .*, got null"),
+        ({"drops_patches": True}, "kube-apiserver: expected --audit-log-path=/var/log/"),
+        ({"drops_patches": True}, "kube-controller-manager: expected --controllers="),
+        (
+            {"drops_patches": True, "cgroup_version": "1"},
+            "kubelet: expected failCgroupV1: false in /var/lib/kubelet/config.yaml, got null",
+        ),
+        ({"fails": True}, "`kind create cluster` failed: no space left"),
     ],
 )
-def test_a_patch_of_the_kubelet_that_did_not_match_is_told(
-    kubernetes: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+def test_a_cluster_that_cannot_be_had_leaves_its_logs(
+    engine: Engine,
+    served: str,
+    request_: interfaces.ClusterRequest,
+    change: dict[str, Any],
+    words: str,
 ) -> None:
-    """A kubelet that starts all the same is found by its configuration."""
-    text = kind_config.text
+    vars(engine).update(change)
+    with pytest.raises(errors.ClusterError) as caught:
+        provider(served).up(request_)
+    assert words in str(caught.value)
+    assert engine.containers == {}
+    assert not (request_.directory / "kubeconfig").exists()
+    assert (request_.directory / "kind-logs" / "journal.log").exists()
 
-    def versioned(*arguments: object) -> str:
-        return text(*arguments).replace("kind: Kubelet", "apiVersion: v0\n    kind: Kubelet")  # type: ignore[arg-type]
 
-    monkeypatch.setattr(kind_config, "text", versioned)
-    image = {**standing_in.NODE_IMAGE, "Kubernetes": kubernetes}
-    engine = standing_in.started(
-        tmp_path / "engine", images=[image], describe={"CgroupVersion": "1"}
-    )
-    with engine as stand_in:
-        use(stand_in, monkeypatch, tmp_path)
-        failing(stand_in, tmp_path, message)
+def test_another_version_than_the_profile_says(
+    engine: Engine, served: str, request_: interfaces.ClusterRequest
+) -> None:
+    with pytest.raises(
+        errors.ClusterError, match=f"expected Kubernetes v1.35.99, the API server reports {served}"
+    ):
+        provider("v1.35.99").up(request_)
+    assert engine.containers == {}
+
+
+@pytest.mark.parametrize(("kill", "timeout_s"), [(True, 0), (False, 15)])
+def test_the_api_server_is_stopped_while_its_manifest_is_away(
+    engine: Engine, served: str, request_: interfaces.ClusterRequest, kill: bool, timeout_s: int
+) -> None:
+    assert provider(served).capabilities.restarts_api_server
+    cluster = provider(served).up(request_)
+    end = cluster.restart_api_server(kill=kill, down_s=0.0)
+    assert end.alive_ns <= end.dead_ns
+    away, (*_, stop), back = engine.executed
+    assert away == ["mv", node_containers.MANIFEST, node_containers.PARKED]
+    assert stop.startswith(f"crictl stop --timeout {timeout_s} ")
+    assert back == ["mv", node_containers.PARKED, node_containers.MANIFEST]
+
+
+def test_an_api_server_that_cannot_be_stopped_keeps_its_manifest(
+    engine: Engine,
+    served: str,
+    request_: interfaces.ClusterRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = provider(served).up(request_)
+
+    def execute(_: str, command: list[str]) -> None:
+        engine.executed.append(command)
+        if command[0] == "sh":
+            raise errors.ClusterError("expected `crictl stop` to succeed")
+
+    monkeypatch.setattr(engine, "execute", execute)
+    with pytest.raises(errors.ClusterError, match="crictl stop"):
+        cluster.restart_api_server(kill=True, down_s=0)
+    assert engine.executed[-1] == ["mv", node_containers.PARKED, node_containers.MANIFEST]
+
+
+def test_what_a_dead_owner_left_is_reaped(
+    engine: Engine, served: str, request_: interfaces.ClusterRequest
+) -> None:
+    provider(served).up(request_)
+    provider(served).reap(request_)
+    assert engine.containers == {}
+    assert not (request_.directory / "kubeconfig").exists()
 
 
 def test_an_archive_instead_of_a_network(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+    engine: Engine, served: str, request_: interfaces.ClusterRequest, tmp_path: pathlib.Path
 ) -> None:
-    archive = standing_in.image_archive(tmp_path / "node.tar")
-    with standing_in.started(tmp_path / "engine", images=[]) as engine:
-        use(engine, monkeypatch, tmp_path)
-        provider = kind_cluster.Provider(standing_in.profile(image_archive=str(archive)))
-        provider.check()
-        cluster = provider.up(request(tmp_path))
-        assert cluster.exit_report() is None
-        cluster.down()
-
-
-def test_an_archive_that_is_not_there(used: standing_in.StandIn, tmp_path: pathlib.Path) -> None:
-    profile = standing_in.profile(image_archive=str(tmp_path / "no.tar"))
     with pytest.raises(errors.UsageError, match="expected an image archive"):
-        kind_cluster.Provider(profile).check()
+        provider(served, f"image_archive={tmp_path / 'node.tar'}").check()
+    (tmp_path / "node.tar").touch()
+    provider(served, f"image_archive={tmp_path / 'node.tar'}").up(request_)
+    config = yaml.safe_load((request_.directory / "kind.yaml").read_text())
+    assert config["nodes"][0]["image"] == "image of node.tar"
 
 
-def test_names(tmp_path: pathlib.Path) -> None:
+def test_names() -> None:
     assert node_containers.cluster_name("mine") == "fh-mine"
     assert node_containers.cluster_name("fh-1234-gw0") == "fh-1234-gw0"
     with pytest.raises(errors.UsageError, match="at most 50 characters"):
         node_containers.cluster_name("x" * 48)
-
-
-def test_a_container_that_somebody_else_is_removing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    """The engine answers 409, and the volumes are in use until it is done."""
-    with standing_in.started(tmp_path / "engine", faults={"removal in progress": "once"}) as engine:
-        use(engine, monkeypatch, tmp_path)
-        cluster = kind_cluster.Provider(standing_in.profile()).up(request(tmp_path))
-        cluster.down()
-        assert engine.left() == NOTHING
-
-
-def pruned(used: standing_in.StandIn, names: list[str], *, older_than_s: float | None) -> set[str]:
-    client: docker.DockerClient = used.client()
-    for name in names:
-        labels = {"io.x-k8s.kind.cluster": name}
-        client.api.create_container("kindest/node:v1.36.0", name=name, labels=labels)
-    assert not prune.prune(older_than_s=older_than_s)[1]
-    left = {item["Names"][0].removeprefix("/") for item in client.api.containers(all=True)}
-    for name in left:
-        client.api.remove_container(name)
-    client.close()
-    return set(names) - left
-
-
-FOREIGN = ["kind", "my-fh-cluster", "fh-mine", "fh-0a1b2c3d", "fh-0a1b2c3d-gw0"]
-
-
-def test_prune_leaves_what_may_be_somebody_elses(
-    used: standing_in.StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert pruned(used, FOREIGN, older_than_s=None) == set()
-    later = clocks.wall_ns() + 3 * 3600 * 10**9
-    monkeypatch.setattr(clocks, "wall_ns", lambda: later)
-    assert pruned(used, FOREIGN, older_than_s=None) == {"fh-0a1b2c3d", "fh-0a1b2c3d-gw0"}
-
-
-def test_prune_of_everything_that_has_our_prefix(used: standing_in.StandIn) -> None:
-    assert pruned(used, FOREIGN, older_than_s=0) == {"fh-mine", "fh-0a1b2c3d", "fh-0a1b2c3d-gw0"}

@@ -72,26 +72,39 @@ def patch_of(profile: profiles.KindProfile, policy: pathlib.Path | None = POLICY
     return yaml.safe_load(made["nodes"][0]["kubeadmConfigPatches"][0])  # type: ignore[index]
 
 
-def test_the_clusters_claim_controller_is_off_when_ours_runs() -> None:
-    controllers = patch_of(kind_profile("kind"))["controllerManager"]["extraArgs"]["controllers"]
-    assert controllers.split(",") == [
-        "*",
-        "bootstrap-signer-controller",
-        "token-cleaner-controller",
-        "-resourceclaim-controller",
-        "-device-taint-eviction-controller",
-    ]
-    theirs = patch_of(kind_profile("kind", "claim_controller=true"))
-    assert "controllers" not in theirs["controllerManager"]["extraArgs"]
+FLAGS = [
+    ("apiServer", [], {"enable-priority-and-fairness": "false", "max-requests-inflight": "3000"}),
+    ("apiServer", ["watch_cache=off"], {"watch-cache": "false"}),
+    ("controllerManager", [], {"controllers": kind_config.WITHOUT_CLAIM_CONTROLLER}),
+    (  # the default of 20 requests a second makes four allocations a second
+        "controllerManager",
+        ["claim_controller=true"],
+        {"kube-api-qps": "1000", "kube-api-burst": "2000"},
+    ),
+]
 
 
-def test_the_clusters_claim_controller_may_send_as_many_requests_as_the_load_needs() -> None:
-    """Its default of 20 a second makes four allocations a second."""
-    theirs = patch_of(kind_profile("kind", "claim_controller=true"))
-    arguments = theirs["controllerManager"]["extraArgs"]
-    assert (arguments["kube-api-qps"], arguments["kube-api-burst"]) == ("1000", "2000")
-    ours = patch_of(kind_profile("kind"))["controllerManager"]["extraArgs"]
-    assert not [name for name in ours if name.startswith("kube-api")]
+@pytest.mark.parametrize(("part", "overrides", "flags"), FLAGS)
+def test_flags_that_a_run_needs(part: str, overrides: list[str], flags: dict[str, str]) -> None:
+    found = patch_of(kind_profile("kind", *overrides))[part]["extraArgs"]
+    assert flags.items() <= found.items()
+    for name, value in found.items():
+        assert isinstance(value, str), f"{name}: kubeadm refuses a YAML boolean or number"
+
+
+@pytest.mark.parametrize(
+    ("part", "overrides", "absent"),
+    [
+        ("apiServer", [], "watch-cache"),
+        ("apiServer", ["priority_and_fairness=true"], "inflight"),
+        ("apiServer", ["priority_and_fairness=true"], "fairness"),
+        ("controllerManager", [], "kube-api"),
+        ("controllerManager", ["claim_controller=true"], "controllers"),
+    ],
+)
+def test_flags_that_are_not_set(part: str, overrides: list[str], absent: str) -> None:
+    found = patch_of(kind_profile("kind", *overrides))[part]["extraArgs"]
+    assert not [name for name in found if absent in name]
 
 
 @pytest.mark.parametrize("name", KIND_PROFILES)
@@ -104,14 +117,6 @@ def test_the_kubelet_is_told_to_start_on_cgroup_v1_where_it_would_refuse(
     told = {"kind": "KubeletConfiguration", "failCgroupV1": False}
     expected = [told] if cgroup_version == "1" and name != "kind-1.34" else []
     assert patches[1:] == expected
-
-
-def test_every_value_of_a_flag_is_text() -> None:
-    """kubeadm's extraArgs are texts; a YAML boolean or number is refused."""
-    patch = patch_of(kind_profile("kind"))
-    for part in ("apiServer", "controllerManager"):
-        for name, value in patch[part]["extraArgs"].items():
-            assert isinstance(value, str), name
 
 
 def test_the_audit_log_has_its_policy_and_its_folder_in_the_pod() -> None:
@@ -128,20 +133,6 @@ def test_the_audit_log_has_its_policy_and_its_folder_in_the_pod() -> None:
     without = patch_of(kind_profile("kind"), policy=None)["apiServer"]
     assert "extraVolumes" not in without
     assert not [name for name in without["extraArgs"] if name.startswith("audit")]
-
-
-def test_priority_and_fairness() -> None:
-    off = patch_of(kind_profile("kind"))["apiServer"]["extraArgs"]
-    assert off["enable-priority-and-fairness"] == "false"
-    assert int(off["max-requests-inflight"]) > 400, "more than Kubernetes' default"
-    on = patch_of(kind_profile("kind", "priority_and_fairness=true"))["apiServer"]["extraArgs"]
-    assert not [name for name in on if "fairness" in name or "inflight" in name]
-
-
-def test_the_watch_cache_can_be_switched_off() -> None:
-    off = patch_of(kind_profile("kind", "watch_cache=off"))["apiServer"]["extraArgs"]
-    assert off["watch-cache"] == "false"
-    assert "watch-cache" not in patch_of(kind_profile("kind"))["apiServer"]["extraArgs"]
 
 
 def test_gates_and_apis_go_to_every_component() -> None:
