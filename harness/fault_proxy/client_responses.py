@@ -18,29 +18,20 @@ class ClientResponse:
         self._request, self._writer = request, request.writer
         self.keeps_alive = request.keep_alive
         """True if the client may send another request on the connection."""
-        self.has_begun = False
 
     async def begin(
         self, status: int, reason: str, headers: http_headers.Headers, *, is_stream: bool = False
     ) -> None:
         """Prepare the head; it is sent with the first piece, with `is_stream` at once."""
-        self.has_begun = True
-        if "Content-Length" not in headers:
-            self._choose_framing(status, headers)
+        has_body = self._request.method != "HEAD" and status not in _WITHOUT_BODY
+        if has_body and "Content-Length" not in headers:
+            headers["Transfer-Encoding"] = "chunked"
+            self._writer.enable_chunking()
         if not self.keeps_alive:
             headers["Connection"] = "close"
         await self._writer.write_headers(f"HTTP/1.1 {status} {reason}", headers)
         if is_stream:
             self._writer.send_headers()
-
-    def _choose_framing(self, status: int, headers: http_headers.Headers) -> None:
-        if self._request.method == "HEAD" or status in _WITHOUT_BODY:
-            return
-        if self._request.version >= (1, 1):
-            headers["Transfer-Encoding"] = "chunked"
-            self._writer.enable_chunking()
-        else:
-            self.keeps_alive = False  # the end of the connection ends the body
 
     async def write(self, piece: bytes) -> None:
         """Send a piece of the body; it goes out before anything else can happen.

@@ -80,8 +80,6 @@ class Exchange:
     async def _read_body(self) -> bytes | None:
         if not self._request.body_exists:
             return None
-        if self._request.headers.get("Expect", "").lower() == "100-continue":
-            await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         pieces, size = [], 0
         while piece := await self._request.content.readany():
             pieces.append(piece)

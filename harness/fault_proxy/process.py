@@ -6,7 +6,6 @@ import base64
 import hmac
 import pathlib
 import secrets
-import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -73,41 +72,6 @@ TLS_BUFFER_BYTES = 32 * 1024
 """Two records of TLS."""
 _CERTIFICATE_DAYS = 365
 _NAME = "flake-hunt fault proxy"
-
-
-class ServingCertificate:
-    """The proxy's own certificate, signed by an authority that exists in memory only."""
-
-    def __init__(self) -> None:
-        authority = tls_authorities.Authority(f"{_NAME} CA", days=_CERTIFICATE_DAYS)
-        self.authority = authority.certificate
-        self._pair = authority.server(_NAME, [HOST, "localhost"])
-
-    def context(self, on_rejection: Callable[[str], None]) -> ssl.SSLContext:
-        """Return a TLS context; `on_rejection` gets the reason when a client ends a handshake."""
-        context = listening.tls_context(self._pair)
-        context.sslobject_class = _noting(on_rejection)
-        return context
-
-
-def _noting(on_rejection: Callable[[str], None]) -> type[ssl.SSLObject]:
-    """Return a class of TLS connections that reports the alerts of clients.
-
-    asyncio drops a failed handshake without a word.
-    """
-
-    class Noting(ssl.SSLObject):
-        def do_handshake(self) -> None:
-            try:
-                super().do_handshake()
-            except ssl.SSLError as error:
-                if "ALERT" in (error.reason or ""):
-                    on_rejection(error.reason.replace("_", " ").lower())
-                raise
-
-    return Noting
-
-
 STOP_TIMEOUT_S = 3.0
 """Time for requests under way to end when the proxy stops."""
 _GARBAGE_THRESHOLD = 10_000
@@ -142,7 +106,7 @@ class _Proxy:
     def __init__(self, chosen: settings.Settings, note: Callable[[str], None]) -> None:
         self._settings, self._note = chosen, note
         self._listening: list[asyncio.Server] = []
-        self._certificate = ServingCertificate()
+        self._authority = tls_authorities.Authority(f"{_NAME} CA", days=_CERTIFICATE_DAYS)
         self.written: list[pathlib.Path] = []
         """The kubeconfigs that exist because of this proxy."""
 
@@ -172,13 +136,13 @@ class _Proxy:
             proxied_clients.ProxiedClient(client, session, faults, notes, self._note)
             for client in self._settings.clients
         ]
+        context = listening.tls_context(self._authority.server(_NAME, [HOST, "localhost"]))
+        authority = base64.b64encode(self._authority.certificate).decode()
         for client in clients:
-            context = self._certificate.context(_rejected(client.name, self._note))
             server = await listening.listen(
                 client.server, HOST, client.settings.port, context=context
             )
             self._listening.append(server)
-            authority = base64.b64encode(self._certificate.authority).decode()
             document = kubeconfig_files.of_server(
                 {
                     "server": f"https://{HOST}:{listening.port_of(server)}",
@@ -226,18 +190,3 @@ def _namespace(kubeconfig: pathlib.Path) -> str:
     """Return the namespace that a kubeconfig's context names, empty if it names none."""
     context = kubeconfig_files.extracted([kubeconfig])["contexts"][0].get("context") or {}
     return str(context.get("namespace") or "")
-
-
-def _rejected(name: str, note: Callable[[str], None]) -> Callable[[str], None]:
-    """Return what notes that a client does not accept the proxy's certificate, once."""
-    noted: set[str] = set()
-
-    def on_rejection(reason: str) -> None:
-        if reason not in noted:
-            noted.add(reason)
-            note(
-                f"{name} does not accept the certificate of the proxy ({reason}): it must use the "
-                "certificate authority in the kubeconfig that the proxy wrote for it, and pin no other"
-            )
-
-    return on_rejection

@@ -1,6 +1,5 @@
 """The settings file of the fault proxy (JSON): its clients and its admin API."""
 
-import collections
 import pathlib
 from typing import Annotated
 
@@ -42,9 +41,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load(path: pathlib.Path) -> Settings:
-    """Read a settings file. Raises UsageError if it cannot be read, decoded or carried out."""
+    """Read a settings file. Raises UsageError if it cannot be read or decoded."""
     try:
-        settings = msgspec.json.decode(regular_files.content(path), type=Settings, dec_hook=_path)
+        return msgspec.json.decode(regular_files.content(path), type=Settings, dec_hook=_path)
     except OSError as error:
         raise errors.UsageError(
             f"expected a settings file for the fault proxy, but {path}: {error.strerror}"
@@ -53,8 +52,6 @@ def load(path: pathlib.Path) -> Settings:
         raise errors.UsageError(
             f"{path}: expected settings of the fault proxy in JSON, with `clients` and `admin` ({error})"
         ) from error
-    _require_distinct(settings, path)
-    return settings
 
 
 def _path(kind: type, value: object) -> object:
@@ -62,16 +59,3 @@ def _path(kind: type, value: object) -> object:
     if kind is pathlib.Path and isinstance(value, str) and value:
         return pathlib.Path(value)
     raise ValueError(f"expected a path, got {value!r}")
-
-
-def _require_distinct(settings: Settings, path: pathlib.Path) -> None:
-    names = collections.Counter(client.name for client in settings.clients)
-    written = [settings.admin.kubeconfig, *(one.proxied_kubeconfig for one in settings.clients)]
-    kept = {client.kubeconfig.resolve() for client in settings.clients}
-    files = collections.Counter(map(str, [*(file.resolve() for file in written), *kept]))
-    for what, counts in (("name", names), ("file to write", files)):
-        if found := [value for value, count in counts.items() if count > 1]:
-            raise errors.UsageError(
-                f"{path}: expected a {what} of its own for each client and the admin API, "
-                f"but {', '.join(sorted(found))} occurs twice: name another one"
-            )

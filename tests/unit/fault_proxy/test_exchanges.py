@@ -115,25 +115,6 @@ def test_a_chunked_request_arrives_whole(proxy: proxies.Proxy, server: apis.Api)
     assert "chunked" in proxies.names(server)
 
 
-def test_a_client_may_wait_for_100_continue(proxy: proxies.Proxy, server: apis.Api) -> None:
-    body = json.dumps(proxies.config_map("expecting")).encode()
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.putrequest("POST", "/api/v1/namespaces/default/configmaps")
-        headers = {
-            **common,
-            "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
-            "Expect": "100-continue",
-        }
-        for name, value in headers.items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        assert connection.sock.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        connection.send(body)
-        assert connection.getresponse().status == 201
-    assert "expecting" in proxies.names(server)
-
-
 def test_a_long_list_passes_whole(proxy: proxies.Proxy, server: apis.Api) -> None:
     for number in range(40):
         proxies.create(server, f"long-{number}", text="x" * 100_000)

@@ -5,14 +5,13 @@ import json
 import pathlib
 import signal
 import socket
-import ssl
 import subprocess
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from harness import clocks, processes, tls_authorities
+from harness import processes, tls_authorities
 from harness.client import apis, kubeconfigs, transports
 from tests.unit.fault_proxy import proxies
 
@@ -63,16 +62,6 @@ def test_a_settings_file_that_is_missing(tmp_path: pathlib.Path) -> None:
         (lambda document: document.update(extra=1), "unknown field `extra`"),
         (lambda document: document["clients"][0].update(kubeconfig=1), "expected a path"),
         (lambda document: document["clients"][0].update(port=70000), "<= 65535"),
-        (
-            lambda document: document["clients"].append(document["clients"][0]),
-            "scheduler occurs twice",
-        ),
-        (
-            lambda document: document["admin"].update(
-                kubeconfig=document["clients"][0]["kubeconfig"]
-            ),
-            "occurs twice",
-        ),
     ],
 )
 def test_settings_that_cannot_be_used(tmp_path: pathlib.Path, change: Change, message: str) -> None:
@@ -232,27 +221,6 @@ def test_requests_that_are_none_leave_it_as_it_is(proxy: proxies.Proxy, data: by
     with proxy.api() as api:
         proxies.names(api)
     assert proxy.process.log_tail() == "(it printed nothing)"
-
-
-def test_a_client_that_pins_another_certificate_is_told_of_once(own_proxy: proxies.Proxy) -> None:
-    other = tls_authorities.Authority("other", days=1).certificate
-    context = ssl.create_default_context(cadata=other.decode())
-    port = kubeconfigs.load(own_proxy.kubeconfig()).port
-    for _ in range(2):
-        with (
-            socket.create_connection(("127.0.0.1", port)) as plain,
-            pytest.raises(ssl.SSLCertVerificationError),
-        ):
-            context.wrap_socket(plain, server_hostname="127.0.0.1")
-    words = "scheduler does not accept the certificate of the proxy"
-    clocks.wait_until(
-        lambda: words in own_proxy.process.log_tail(),
-        timeout_s=proxies.TIMEOUT_S,
-        why="the line in the log",
-    )
-    assert len(own_proxy.process.log_tail().splitlines()) == 1
-    with own_proxy.api() as api:
-        proxies.names(api)
 
 
 def test_clients_that_offer_http_2_get_http_1(proxy: proxies.Proxy) -> None:
