@@ -45,7 +45,6 @@ async def listen(
 
 
 def port_of(server: asyncio.Server) -> int:
-    """Return the port that a server listens on."""
     return int(server.sockets[0].getsockname()[1])
 
 

@@ -42,7 +42,6 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process id, which is also the id of its group."""
         return self._child.pid
 
     def poll(self) -> int | None:

@@ -44,7 +44,6 @@ class JudgeDirectory(Protocol):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the fixtures."""
     group = parser.getgroup("flake-hunt", "Flake Hunt")
     group.addoption(
         "--flake-hunt-cluster",
@@ -75,7 +74,6 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Repeat a test as often as its mark says."""
     mark = metafunc.definition.get_closest_marker(MARK)
     if mark is None:
         return

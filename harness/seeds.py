@@ -31,5 +31,4 @@ class Seeds:
         return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
 
     def stream(self, *names: object) -> random.Random:
-        """Return the random stream with these names."""
         return random.Random(self.derive(*names))

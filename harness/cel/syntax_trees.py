@@ -44,7 +44,6 @@ class Node:
     """The position in the expression, in characters."""
 
     def walk(self) -> "Iterator[Node]":
-        """Yield the node and all below it."""
         yield self
         for operand in self.operands:
             yield from operand.walk()
@@ -151,7 +150,6 @@ def _text(fields: Fields, number: int) -> str:
 
 
 def _fields(data: bytes) -> Fields:
-    """Return the values of a message by field number."""
     found: Fields = {}
     for number, value in protobuf_wire.read(data):
         found.setdefault(number, []).append(value)

@@ -102,7 +102,6 @@ class ApiError(errors.HarnessError):
 
     @property
     def is_not_found(self) -> bool:
-        """True if the object does not exist."""
         return self.code == 404
 
     @property
@@ -117,12 +116,10 @@ class ApiError(errors.HarnessError):
 
     @property
     def is_forbidden(self) -> bool:
-        """True if the user is not allowed to do this."""
         return self.code == 403
 
     @property
     def is_gone(self) -> bool:
-        """True if the resource version is older than the server's history."""
         return self.code == 410
 
 

@@ -31,12 +31,10 @@ class Backoff:
         self._next_s = first_s
 
     def next_s(self) -> float:
-        """Return the seconds to wait after another failure."""
         wait_s, self._next_s = self._next_s, min(self._next_s * 2, self._max_s)
         return wait_s
 
     def reset(self) -> None:
-        """Begin with the first wait again, after a success."""
         self._next_s = self._first_s
 
     def after_watch(self, *, lasted_s: float, received: int, failed: bool) -> float:

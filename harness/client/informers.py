@@ -142,12 +142,10 @@ class Informer(reflectors.Reflector):
             )
 
     def get(self, key: str) -> Object | None:
-        """Return the copy of an object, None if it is not known."""
         with self._guard:
             return self._objects.get(key)
 
     def objects(self) -> list[Object]:
-        """Return the copy of the collection."""
         with self._guard:
             return list(self._objects.values())
 
@@ -193,7 +191,6 @@ class Informer(reflectors.Reflector):
         self._synced.set()
 
     def _replace(self, present: dict[str, Object]) -> None:
-        """Deliver how the listed objects differ from the copy."""
         for key in [key for key in self._objects if key not in present]:
             self._delete(key, self._objects[key])
         for key, obj in present.items():

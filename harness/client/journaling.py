@@ -65,16 +65,13 @@ class Journal:
         self._numbers = itertools.count(1)
 
     def next_op(self) -> int:
-        """Return the number of a new operation."""
         return next(self._numbers)
 
     def write(self, record: records.Body) -> None:
-        """Append a record."""
         with self._guard:
             self._writer.write(record)
 
     def close(self) -> None:
-        """Write the end of the journal and close it."""
         with self._guard:
             self._writer.close()
 

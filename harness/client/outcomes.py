@@ -11,14 +11,12 @@ DEFINITE_FAILURES = frozenset({400, 401, 403, 404, 405, 409, 410, 413, 415, 422,
 
 
 def of_status(status: int) -> records.Outcome:
-    """Return the outcome of a call with a response."""
     if 200 <= status < 300:
         return "ok"
     return "fail" if status in DEFINITE_FAILURES else "unknown"
 
 
 def of_error(error: BaseException) -> records.Outcome:
-    """Return the outcome of a call that raised an exception."""
     if isinstance(error, apis.ApiError):
         return of_status(error.code)
     if isinstance(error, transports.TransportError) and not error.sent:

@@ -19,7 +19,6 @@ class PassedVersion:
         self._is_listing = True
 
     def end_list(self, version: str) -> None:
-        """Pass the resource version of a list whose events have all come."""
         self._is_listing = False
         self._pass(int(version))
 

@@ -106,7 +106,6 @@ class Recorder:
         ]
 
     def start(self) -> None:
-        """Record the first lists and start to watch."""
         for stream in self._streams:
             stream.take_list("first")
             stream.start()

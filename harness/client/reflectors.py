@@ -38,11 +38,9 @@ class Reflector:
         self._thread: concurrency.Thread | None = None
 
     def start(self) -> None:
-        """Start to follow, on a thread."""
         self._thread = concurrency.spawn(self._name, self._run)
 
     def stop(self) -> None:
-        """End the watch and wait for the thread."""
         self._stopped.set()
         watch = self._watch
         if watch is not None:

@@ -59,19 +59,15 @@ class ServedInformer:
 
     @property
     def is_started(self) -> bool:
-        """True if the collection is served and followed."""
         return self._informer is not None
 
     def get(self, key: str) -> Object | None:
-        """Return the copy of an object, None if it is not known."""
         return self._informer.get(key) if self._informer else None
 
     def objects(self) -> list[Object]:
-        """Return the known objects."""
         return self._informer.objects() if self._informer else []
 
     def stop(self) -> None:
-        """End what was started."""
         if self._informer is not None:
             self._informer.stop()
 

@@ -10,7 +10,6 @@ Cluster = interfaces.Cluster
 
 
 def of(profile: profiles.Profile) -> interfaces.Provider:
-    """Return the provider for a profile."""
     match profile:
         case profiles.EmbeddedProfile():
             return embedded_cluster.Provider(profile)

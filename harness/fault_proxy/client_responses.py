@@ -42,7 +42,6 @@ class ClientResponse:
         await self._writer.write(piece)
 
     async def end(self, last: bytes = b"") -> None:
-        """Send the last piece. Raises ConnectionError if the client has gone."""
         await self._writer.write_eof(last)
 
     async def send(

@@ -56,7 +56,6 @@ class Engine:
         return info
 
     def nodes(self, cluster: str) -> list[Container]:
-        """Return the containers of this kind cluster."""
         label = f"{CLUSTER_LABEL}={cluster}"
         with _explained("listing containers"):
             raw = self._client.api.containers(all=True, filters={"label": [label]})

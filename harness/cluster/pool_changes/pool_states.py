@@ -128,7 +128,6 @@ class PoolState:
 
 
 def left_out(item: Object) -> None:
-    """Publish a device no longer."""
     del item
 
 
