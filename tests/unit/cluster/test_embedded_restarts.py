@@ -218,12 +218,3 @@ def test_data_in_memory_are_not_restarted(tmp_path: pathlib.Path) -> None:
         assert made.exit_report() is None
     finally:
         made.down()
-
-
-def test_a_restart_on_another_thread_outlives_the_thread(cluster: Cluster) -> None:
-    thread = threading.Thread(
-        target=cluster.restart_api_server, kwargs={"kill": True, "down_s": 0.0}
-    )
-    thread.start()
-    thread.join(TIMEOUT_S)
-    assert cluster.server.process.wait(timeout_s=0.3) is None

@@ -3,7 +3,6 @@
 import http.server
 import json
 import pathlib
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -105,30 +104,6 @@ def test_the_environment_names_the_kubeconfig(
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     provider("").check()
-
-
-@pytest.mark.usefixtures("marked")
-def test_an_exec_plugin_may_log_in(kubeconfig: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    token = json.loads(kubeconfig.read_text())["users"][0]["user"]["token"]
-    credential = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "kind": "ExecCredential",
-        "status": {"token": token},
-    }
-    plugin = tmp_path / "login.py"
-    plugin.write_text(f"print({json.dumps(credential)!r})")
-    section = {
-        "apiVersion": credential["apiVersion"],
-        "command": sys.executable,
-        "args": [str(plugin)],
-    }
-    document = json.loads(kubeconfig.read_text())
-    document["users"][0]["user"] = {"exec": section}
-    kubeconfig.write_text(json.dumps(document))
-    cluster = up(kubeconfig, tmp_path / "mine")
-    assert token not in cluster.kubeconfig.read_text()
-    assert cluster.exit_report() is None
-    cluster.down()
 
 
 # ------------------------------------------------------------------------------ being refused

@@ -11,16 +11,10 @@ from google.protobuf import json_format
 from hypothesis import strategies
 
 from harness.cluster.kubelet_api import messages, preparations, services
-from harness.cluster.kubelet_api.generated import dra_v1_pb2, registration_v1_pb2
-from tests.support import cases
 from tools import compile_protos
 
 V1, V1BETA1 = services.DRA.values()
 GENERATED = compile_protos.API / "generated"
-MODULES = {
-    "dra v1": dra_v1_pb2,
-    "registration v1": registration_v1_pb2,
-}
 
 
 def test_the_committed_modules_are_what_protoc_makes(tmp_path: pathlib.Path) -> None:
@@ -28,14 +22,6 @@ def test_the_committed_modules_are_what_protoc_makes(tmp_path: pathlib.Path) -> 
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == sorted(path.name for path in GENERATED.glob("*_pb2.py*"))
     assert filecmp.cmpfiles(tmp_path, GENERATED, names, shallow=False) == (names, [], [])
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_names_and_numbers_of_fields(name: str) -> None:
-    types = MODULES[name].DESCRIPTOR.message_types_by_name
-    assert {
-        name: {field.name: field.number for field in types[name].fields} for name in types
-    } == cases.read(__file__, "numbers")[name]
 
 
 def test_paths_of_methods() -> None:
@@ -119,24 +105,3 @@ def test_an_error_that_begins_with_a_reason_has_it(text: str, reason: str, words
     assert error is not None
     assert (error.reason, str(error)) == (reason, words)
     assert messages.unprepare_answer(V1, {"u": error}) == answer
-
-
-@hypothesis.given(strategies.dictionaries(TEXTS, strategies.none() | TEXTS, max_size=4))
-def test_answers_to_unprepare_survive(results: dict[str, str | None]) -> None:
-    said = {
-        uid: None if text is None else preparations.PreparationError("Broken", text)
-        for uid, text in results.items()
-    }
-    for service in services.DRA.values():
-        answer = messages.unprepare_answer(service, said)
-        decoded = service.unprepare.answer.FromString(answer.SerializeToString())
-        found = {uid: error and str(error) for uid, error in messages.unprepared(decoded).items()}
-        assert found == {uid: None if t is None else t or "Broken" for uid, t in results.items()}
-
-
-@hypothesis.given(strategies.lists(strategies.builds(preparations.ClaimReference, *[TEXTS] * 3)))
-def test_requests_survive(claims: list[preparations.ClaimReference]) -> None:
-    for service in services.DRA.values():
-        for method in (service.prepare, service.unprepare):
-            content = messages.request(method, claims).SerializeToString()
-            assert messages.references(method.request.FromString(content)) == claims

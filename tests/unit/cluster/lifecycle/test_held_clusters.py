@@ -16,8 +16,7 @@ import pytest
 
 from harness import clocks, errors, processes
 from harness.client import apis, transports
-from harness.cluster import cluster_records, embedded_cluster, interfaces, providers
-from harness.cluster.fake_nodes import fake_world
+from harness.cluster import cluster_records, embedded_cluster, interfaces
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import pool_specs, profiles
 
@@ -204,31 +203,6 @@ def test_a_zombie_has_ended(tmp_path: pathlib.Path) -> None:
         (cluster_records.folder() / f".run.1.{child.pid}.new").touch()
         assert prune.prune()[0] == [f"folder {tmp_path}/flake-hunt-{child.pid}-abc"]
         assert list(cluster_records.folder().iterdir()) == []
-
-
-def test_prune_removes_what_a_killed_run_left_on_a_cluster_that_exists(
-    tmp_path: pathlib.Path,
-) -> None:
-    """Only its own objects, by their label; then our copy of the credentials."""
-    folder = tmp_path / "theirs"
-    folder.mkdir()
-    theirs = embedded_cluster.up("theirs", folder)
-    settings = [f"kubeconfig={theirs.user_kubeconfig}", "i_know_this_cluster=true"]
-    profile = profiles.load("kubeconfig", overrides=[*settings, "controller_manager=false"])
-    entry = owned(lambda made: msgspec.structs.replace(made, owner=dead()), profile)
-    provider = providers.of(profile)
-    api = apis.Api(transports.connect(provider.up(entry.request()).kubeconfig))
-    api.create(apis.NODES, {"metadata": {"name": "somebody-elses"}})
-    cluster_records.note_run(entry.path, "0a1b2c3d")
-    on = provider.capabilities
-    fake_world.publish(api, SPEC, namespace="flake-hunt-0a1b2c3d", run_id="0a1b2c3d", on=on)
-    assert len(api.list(apis.NODES).items) == 3
-    assert prune.prune() == (["cluster run"], [])
-    assert [node["metadata"]["name"] for node in api.list(apis.NODES).items] == ["somebody-elses"]
-    assert api.list(apis.SLICES).items == []
-    assert not entry.kubeconfig.exists()
-    api.transport.close()
-    theirs.down()
 
 
 # ------------------------------------------------------------------ on a cluster that exists

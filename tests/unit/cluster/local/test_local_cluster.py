@@ -395,11 +395,3 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", without)
     without_ours = "-resourceclaim-controller,-device-taint-eviction-controller"
     assert f"--controllers=*,{without_ours}" in manager, "ours does the work of both"
-
-
-@pytest.mark.parametrize(
-    ("found", "wanted", "expected"),
-    [("v3.4.23", "v3.5.0", False), ("v3.5.0", "v3.5.0", True), ("v1.100.0", "v1.34.0", True)],
-)
-def test_versions_are_compared_as_numbers(found: str, wanted: str, expected: bool) -> None:
-    assert binaries.is_at_least(found, wanted) is expected
