@@ -87,9 +87,6 @@ class LocalProfile(KubernetesProfile):
     provider: Literal["local"]
     binaries: str = ""
     """The folder of the binaries; empty: KUBE_BINARIES, KUBEBUILDER_ASSETS, then PATH."""
-    auth: Literal["client-certificate", "token"] = "client-certificate"
-    """Credentials of our processes; both are in `system:masters`, exempt from priority and
-    fairness."""
     storage: Literal["memory", "disk"] = "memory"
     """Place of etcd's data: tmpfs if available (seconds faster), or the run directory."""
     unsafe_no_fsync: bool = True

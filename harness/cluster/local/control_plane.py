@@ -44,7 +44,7 @@ class Files:
     logs: pathlib.Path
     """Folder of the logs, with the audit log."""
     secrets: pathlib.Path
-    """Folder of keys, certificates and tokens; removed with the cluster."""
+    """Folder of keys and certificates; removed with the cluster."""
     data: pathlib.Path
     """Folder of etcd's data; removed with the cluster."""
 
@@ -110,7 +110,7 @@ def apiserver(
         "service-cluster-ip-range": SERVICE_RANGE,
         "authorization-mode": "RBAC",
         "disable-admission-plugins": "ServiceAccount",
-        **_authentication(files, profile),
+        "client-ca-file": files.secret("authority.crt"),
         **control_plane_settings.server_flags(
             profile.watch_cache,
             in_flight=None if profile.priority_and_fairness else IN_FLIGHT_MAX,
@@ -143,20 +143,11 @@ def controller_manager(
         **_gates(profile.feature_gates),
     }
     if profile.controller_manager == "auto":
-        flags["controllers"] = ",".join([*COLLECTORS, *_group_controllers(profile)])
+        has_groups = profile.feature_gates.get("GenericWorkload", False)
+        flags["controllers"] = ",".join([*COLLECTORS, *[GROUP_CONTROLLER] * has_groups])
     elif not profile.claim_controller:
         flags["controllers"] = WITHOUT_CLAIM_CONTROLLER
     return _command(binary, flags)
-
-
-def _group_controllers(profile: profiles.LocalProfile) -> list[str]:
-    return [GROUP_CONTROLLER] if profile.feature_gates.get("GenericWorkload") else []
-
-
-def _authentication(files: Files, profile: profiles.LocalProfile) -> Mapping[str, object]:
-    if profile.auth == "token":
-        return {"token-auth-file": files.secret("tokens.csv")}
-    return {"client-ca-file": files.secret("authority.crt")}
 
 
 def _gates(chosen: Mapping[str, bool]) -> Mapping[str, object]:

@@ -6,7 +6,6 @@ After controller-runtime's envtest; no Docker is needed.
 import contextlib
 import dataclasses
 import pathlib
-import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 
@@ -19,6 +18,7 @@ from harness.scenario import profiles
 CERTIFICATE_DAYS = 30
 """Validity of the cluster's certificates."""
 USER, GROUP = "flake-hunt", "system:masters"
+"""The harness's user; the group is exempt from priority and fairness."""
 KUBECONFIG = "kubeconfig"
 API_SERVER, MANAGER = "kube-apiserver", "kube-controller-manager"
 READY_TIMEOUT_S = 60.0
@@ -183,26 +183,15 @@ class _Starting:
         tls_authorities.write(folder, "service-accounts", tls_authorities.signing_keys())
         server = authority.server("kube-apiserver", control_plane.SERVER_NAMES)
         tls_authorities.write(folder, "apiserver", server)
-        kubeconfig_files.write(self._kubeconfig, self._kubeconfig_document(self._user(authority)))
-
-    def _user(self, authority: tls_authorities.Authority) -> dict[str, str]:
-        """Write the harness's credentials; return them as a user of a kubeconfig."""
-        if self._profile.auth == "token":
-            token = secrets.token_urlsafe(32)
-            file = self._files.secrets / "tokens.csv"
-            file.touch(mode=0o600)
-            file.write_text(f'{token},{USER},{USER},"{GROUP}"\n')
-            return {"token": token}
         pair = authority.client(USER, GROUP)
-        certificate, key = tls_authorities.write(self._files.secrets, "client", pair)
-        return {"client-certificate": str(certificate), "client-key": str(key)}
-
-    def _kubeconfig_document(self, user: Mapping[str, str]) -> dict[str, object]:
+        certificate, key = tls_authorities.write(folder, "client", pair)
         cluster = {
             "server": f"https://{control_plane.ADDRESS}:{self._ports.apiserver}",
             "certificate-authority": self._files.secret("authority.crt"),
         }
-        return kubeconfig_files.of_server(cluster, user, name=self._request.name)
+        user = {"client-certificate": str(certificate), "client-key": str(key)}
+        document = kubeconfig_files.of_server(cluster, user, name=self._request.name)
+        kubeconfig_files.write(self._kubeconfig, document)
 
     # ---------------------------------------------------------------------- processes
 

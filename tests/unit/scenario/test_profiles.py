@@ -33,7 +33,7 @@ def test_overrides_and_nested_keys(tmp_path: pathlib.Path) -> None:
 
 def test_how_a_profile_was_asked_for_is_not_for_files(tmp_path: pathlib.Path) -> None:
     path = local(tmp_path)
-    assert profiles.load(path, overrides=["auth=token"]).chosen.overrides == ("auth=token",)
+    assert profiles.load(path, overrides=["storage=disk"]).chosen.overrides == ("storage=disk",)
     with pytest.raises(errors.ScenarioError, match="expected no key `chosen`"):
         profiles.load(path, overrides=["chosen.name=x"])
 

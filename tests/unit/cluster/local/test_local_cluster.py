@@ -71,16 +71,16 @@ def provider(folder: pathlib.Path, **changes: object) -> interfaces.Provider:
 @needs_programs
 @pytest.mark.parametrize(("auth", "storage"), [("client-certificate", "memory"), ("token", "disk")])
 def test_a_cluster_comes_answers_and_goes(
-    up: Callable[..., interfaces.Cluster], tmp_path: pathlib.Path, auth: str, storage: str
+    up: Callable[..., interfaces.Cluster], tmp_path: pathlib.Path, storage: str
 ) -> None:
-    cluster = up(auth=auth, storage=storage)
+    cluster = up(storage=storage)
     assert isinstance(cluster, local_cluster.LocalCluster)
     assert cluster.exit_report() is None
     assert cluster.versions["kube-apiserver"].startswith("v1.")
     assert cluster.versions["etcd"].startswith("v3.")
     api = apis.Api(transports.connect(cluster.kubeconfig))
     spec = pool_specs.PoolsSpec(nodes=2, devices_per_node=2)
-    on = provider(pathlib.Path(), auth=auth).capabilities
+    on = provider(pathlib.Path()).capabilities
     world = fake_world.publish(api, spec, namespace="run", run_id="r", on=on)
     require_refused(cluster.kubeconfig, tmp_path / "stranger")
     taints = [node["spec"].get("taints") for node in api.list(apis.NODES).items]
@@ -372,7 +372,7 @@ def test_an_api_server_that_refuses_its_flags_says_why_and_nothing_is_left(
 def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> None:
     files = control_plane.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
     ports = control_plane.Ports(etcd=1, etcd_peer=2, apiserver=3)
-    text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false", "auth=token"]
+    text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false"]
     text += ["watch_cache=off", "priority_and_fairness=true", 'runtime_config={"api/alpha"="true"}']
     profile = profiles.load("local", overrides=text)
     assert isinstance(profile, profiles.LocalProfile)
@@ -380,8 +380,8 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     assert "--feature-gates=A=true,B=false" in argv
     assert "--runtime-config=api/alpha=true" in argv
     assert "--watch-cache=false" in argv
-    assert f"--token-auth-file={tmp_path}/s/tokens.csv" in argv
-    assert not any("audit" in word or "client-ca" in word or "inflight" in word for word in argv)
+    assert f"--client-ca-file={tmp_path}/s/authority.crt" in argv
+    assert not any("audit" in word or "inflight" in word for word in argv)
     etcd = control_plane.etcd(tmp_path, files, ports, no_fsync=True)
     assert "--unsafe-no-fsync=true" in etcd
     manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", profile)
