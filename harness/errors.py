@@ -1,25 +1,4 @@
-"""The error tree of the harness.
-
-HarnessError                 the harness could not do its work                     exit code 1
-├── UsageError               usage or configuration error                          exit code 2
-│   ├── ScenarioError        scenario or cluster file missing or invalid
-│   ├── ManifestError        file of API objects missing or invalid (names file and document)
-│   ├── KubeconfigError      kubeconfig missing, unreadable or unusable
-│   ├── UnusableClusterError requirements of a cluster missing, or access denied
-│   ├── DataDirectoryError   data folder of an API server damaged, in use, or not one
-│   ├── RunDirectoryError    run directory missing or not one
-│   ├── VerdictError         verdict missing, damaged, or not about this evidence
-│   ├── MissingExtraError    library of an extra of the package not installed
-│   ├── SubjectError         scheduler under test ended right after its start
-│   ├── PluginError          plug-in missing, ambiguous, broken, or its answer of no use
-│   └── UnwritableError      no permission to write a file or folder
-├── StorageError             disk full or broken
-├── HistoryError             damaged evidence (names file and line)                exit code 20
-├── ClusterError             cluster did not start, stop or answer
-├── ProcessError             process of a run did not start, or died
-├── WaitTimeoutError         condition not met in time
-├── TimeUpError              time budget of a campaign ended during a run
-└── InterruptionError        interrupted by the user, with something to report     exit code 130
+"""The errors of the harness, all HarnessError; a command ends with the exit code of the error.
 
 Violations of a guarantee are never exceptions, and a harness error never makes a verdict INVALID.
 A message states the expectation, the actual value, and the remedy.

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import enum
 import functools
+import pathlib
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -121,6 +122,13 @@ class ApiError(errors.HarnessError):
     @property
     def is_gone(self) -> bool:
         return self.code == 410
+
+
+@contextlib.contextmanager
+def connected(kubeconfig: pathlib.Path) -> Iterator["Api"]:
+    """Yield the API of a kubeconfig's server, whose connection ends with the `with` block."""
+    with contextlib.closing(transports.connect(kubeconfig)) as transport:
+        yield Api(transport)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ name and label, and removes exactly these (`fake_world`). One context of the kub
 so that a later change of the user's current context cannot redirect a run.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -78,19 +79,16 @@ class Provider(interfaces.Provider):
         path = request.directory / KUBECONFIG
         if not path.is_file():
             return  # it is copied before any object is created
-        transport = transports.connect(path)
         try:
-            api = apis.Api(transport)
-            for run_id in request.runs:
-                world = fake_world.find(api, run_id, on=self.capabilities)
-                if world is not None:
-                    fake_world.remove(api, world)
+            with apis.connected(path) as api:
+                for run_id in request.runs:
+                    world = fake_world.find(api, run_id, on=self.capabilities)
+                    if world is not None:
+                        fake_world.remove(api, world)
         except (apis.ApiError, transports.TransportError) as error:
             raise errors.ClusterError(
                 f"{request.name}: expected to remove what is left on the cluster of {path} ({error})"
             ) from error
-        finally:
-            transport.close()
         path.unlink()
 
     def _enter(self, path: pathlib.Path) -> str:
@@ -99,19 +97,17 @@ class Provider(interfaces.Provider):
         Raises ClusterError or UsageError with a remedy if the cluster cannot be used.
         """
         context = kubeconfigs.extract(self._paths(), path, context=self._profile.context)
-        transport = transports.connect(path)
         try:
-            version = str(_require(transport, "/version", context).get("gitVersion", "unknown"))
-            _require(transport, apis.SLICES.path().rpartition("/")[0], context)
-            self._require_mark(transport, context)
+            with contextlib.closing(transports.connect(path)) as transport:
+                version = _require(transport, "/version", context).get("gitVersion", "unknown")
+                _require(transport, apis.SLICES.path().rpartition("/")[0], context)
+                self._require_mark(transport, context)
         except transports.TransportError as error:
             raise errors.ClusterError(
                 f"context {context!r}: {error}. Is the cluster up and reachable from this machine? "
                 f"Try: kubectl --context {context} version (Flake Hunt uses only the proxy-url of the kubeconfig)"
             ) from error
-        finally:
-            transport.close()
-        return version
+        return str(version)
 
     def _paths(self) -> list[pathlib.Path]:
         paths = self._profile.kubeconfig

@@ -16,6 +16,7 @@ _METHODS: Mapping[records.PreparationCall, str] = {
     "prepare": "NodePrepareResources",
     "unprepare": "NodeUnprepareResources",
 }
+_SKIPPED = preparations.PreparationError("SkippedClaims", "the driver's answer lacks the claim")
 
 
 def batches(infos: Sequence[claim_infos.ClaimInfo]) -> dict[str, list[claim_infos.ClaimInfo]]:
@@ -64,7 +65,7 @@ class Attempt:
         """
         answers = self._answers(part, call)
         for info in part:
-            answer = answers[info.uid] if info.uid in answers else _skipped()
+            answer = answers.get(info.uid, _SKIPPED)
             if isinstance(answer, preparations.PreparationError):
                 self.refused([info], answer)
             else:
@@ -139,19 +140,11 @@ def _problem(
             text = f"{method} returned result for unknown claim UID {uid}"
             return preparations.PreparationError("UnknownClaim", text)
         if isinstance(answer, preparations.PreparationError):
-            text = f"{method} failed for ResourceClaim {names[uid]}: {_words(answer)}"
+            given = f"{answer.reason}: " if answer.reason != preparations.DRIVER_ERROR else ""
+            text = f"{method} failed for ResourceClaim {names[uid]}: {given}{answer}"
             return preparations.PreparationError(answer.reason, text)
     skipped = len(part) - len(answers)
     if skipped:
         text = f"{method} skipped {skipped} ResourceClaims"
         return preparations.PreparationError("SkippedClaims", text)
     return None
-
-
-def _words(error: preparations.PreparationError) -> str:
-    given = error.reason != preparations.DRIVER_ERROR
-    return f"{error.reason}: {error}" if given else str(error)
-
-
-def _skipped() -> preparations.PreparationError:
-    return preparations.PreparationError("SkippedClaims", "the driver's answer lacks the claim")

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 
 from harness import processes, writing
-from harness.client import apis, transports
+from harness.client import apis
 from harness.cluster import cluster_records, interfaces, providers
 from harness.cluster.fake_nodes import fake_objects, fake_world
 from harness.cluster.lifecycle import prune
@@ -97,7 +97,7 @@ def held_with_pools(
                 kubelet.stop(timeout_s=STOP_TIMEOUT_S)
         finally:
             if not providers.of(profile).capabilities.exclusive:
-                with _connected(cluster) as api:
+                with apis.connected(cluster.kubeconfig) as api:
                     fake_world.remove(api, world)
 
 
@@ -134,17 +134,8 @@ def _publish(
     if not on.exclusive:
         spec, namespace = fake_objects.own(spec, run_id), f"{_NAMESPACE}-{run_id}"
         options = processes.changed(run_id=run_id)
-    with _connected(cluster) as api:
+    with apis.connected(cluster.kubeconfig) as api:
         return fake_world.publish(api, spec, namespace=namespace, run_id=run_id, on=on), options
-
-
-@contextlib.contextmanager
-def _connected(cluster: interfaces.Cluster) -> Iterator[apis.Api]:
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    try:
-        yield api
-    finally:
-        api.transport.close()
 
 
 def collect_logs(entry: cluster_records.ClusterRecord, to: pathlib.Path) -> list[pathlib.Path]:
