@@ -41,22 +41,15 @@ def recorder(server: local_servers.LocalServer) -> Recorder:
     return Recorder(server)
 
 
-def test_an_event_says_what_it_is_about(recorder: Recorder) -> None:
-    recorder.warn("m")
+@pytest.mark.parametrize("host", ["", "n"])
+def test_an_event_says_what_it_is_about_and_where_it_was(recorder: Recorder, host: str) -> None:
+    recorder.warn("m", host=host)
     (event,) = recorder.events()
-    assert event["type"] == "Warning"
-    assert event["reason"] == REASON
-    assert event["involvedObject"]["name"] == "p"
-    assert event["involvedObject"]["uid"] == recorder.pod["metadata"]["uid"]
-    assert event["source"] == {"component": COMPONENT}
-    assert event["reportingComponent"] == COMPONENT
-
-
-def test_an_event_says_on_which_node_it_was(recorder: Recorder) -> None:
-    recorder.warn("m", host="n")
-    (event,) = recorder.events()
-    assert event["source"] == {"component": COMPONENT, "host": "n"}
-    assert event["reportingInstance"] == "n"
+    assert (event["type"], event["reason"]) == ("Warning", REASON)
+    about = event["involvedObject"]
+    assert (about["name"], about["uid"]) == ("p", recorder.pod["metadata"]["uid"])
+    assert event["source"] == {"component": COMPONENT} | ({"host": host} if host else {})
+    assert (event["reportingComponent"], event["reportingInstance"]) == (COMPONENT, host)
 
 
 def test_a_repetition_is_counted(recorder: Recorder) -> None:

@@ -107,6 +107,8 @@ def test_a_recording_from_first_to_final_list(
 ) -> None:
     versions = create(server, "a", "b")
     server.api.delete(apis.LEASES, "a", namespace="default")
+    late = [f"late-{number:02d}" for number in range(30)]
+    create(server, *late)  # right before the end
     assert started.stop(timeout_s=TIMEOUT_S) == 0
     journal = journal_reader.read(directory.observations)
     assert journal.header is not None
@@ -117,23 +119,14 @@ def test_a_recording_from_first_to_final_list(
         ("ADDED", "a"),
         ("ADDED", "b"),
         ("DELETED", "a"),
-        ("FINAL", "b"),
+        *(("ADDED", name) for name in late),
+        *(("FINAL", name) for name in ("b", *late)),
     ]
     lists = [r for r in journal.records if isinstance(r, records.Listed)]
-    assert [(r.purpose, r.count) for r in lists] == [("first", 0), ("final", 1)]
+    assert [(r.purpose, r.count) for r in lists] == [("first", 0), ("final", 31)]
     observed = [r for r in journal.records if isinstance(r, records.Observation)]
     assert [str(r.resource_version) for r in observed[:2]] == versions
     assert not any(isinstance(r, records.Gap) for r in journal.records)
-
-
-def test_what_came_right_before_the_end_is_recorded(
-    server: Any, started: processes.Process, directory: directories.RunDirectory
-) -> None:
-    names = [f"l{number}" for number in range(30)]
-    create(server, *names)
-    assert started.stop(timeout_s=TIMEOUT_S) == 0
-    added = [name for kind, name in seen(read(directory)) if kind == "ADDED"]
-    assert added == names
 
 
 def test_observations_are_the_servers_own_bytes(
