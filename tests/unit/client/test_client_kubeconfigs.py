@@ -39,14 +39,6 @@ def test_a_client_has_the_credentials_and_a_name(tmp_path: pathlib.Path) -> None
     assert before.impersonation == ()
 
 
-def test_it_can_be_written_again(tmp_path: pathlib.Path) -> None:
-    source = written(tmp_path, user={"token": "t"})
-    texts = {
-        kubeconfig_files.write_for_client(source, client="kubelet").read_text() for _ in range(2)
-    }
-    assert len(texts) == 1
-
-
 def test_a_cluster_without_a_user_has_one_then(tmp_path: pathlib.Path) -> None:
     path = kubeconfig_files.write_for_client(written(tmp_path, user=None), client="scheduler")
     assert kubeconfigs.load(path).impersonation == HEADERS
@@ -57,10 +49,3 @@ def test_another_impersonation_is_refused(tmp_path: pathlib.Path) -> None:
     with pytest.raises(errors.KubeconfigError, match="the client 'recorder', got `as: jane`"):
         kubeconfig_files.write_for_client(source, client="recorder")
     assert [path.name for path in tmp_path.iterdir()] == ["kubeconfig"]
-
-
-def test_a_malformed_source_is_named(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "kubeconfig"
-    path.write_text("[]")
-    with pytest.raises(errors.KubeconfigError, match="expected a kubeconfig"):
-        kubeconfig_files.write_for_client(path, client="recorder")

@@ -60,6 +60,27 @@ def test_output_and_exit_code_are_kept(start: Start, tmp_path: pathlib.Path) -> 
     assert process.stop(timeout_s=0) == 0
 
 
+LAST = "\n".join(str(index) for index in range(100 - processes.LOG_LINES_SHOWN, 100))
+
+
+@pytest.mark.parametrize(
+    ("programs", "tail"),
+    [
+        (["print('first')", "print('second')"], "first\nsecond"),
+        (["import sys\nfor i in range(100): print(i, file=sys.stderr)"], LAST),
+        (["pass"], "(it printed nothing)"),
+    ],
+    ids=["appended", "few", "nothing"],
+)
+def test_the_last_words_of_a_log(start: Start, programs: list[str], tail: str) -> None:
+    for program in programs:
+        process = start(python(program))
+        process.wait(timeout_s=TIMEOUT_S)
+    assert process.log_tail() == tail
+    process.log.unlink()
+    assert process.log_tail() == "(no log)"
+
+
 def test_a_child_outlives_the_thread_that_started_it(start: Start) -> None:
     """The kernel's parent of a child is a thread: its end must not kill the child."""
     started: list[processes.Process] = []
@@ -67,35 +88,8 @@ def test_a_child_outlives_the_thread_that_started_it(start: Start) -> None:
     thread.start()
     thread.join(TIMEOUT_S)
     assert started[0].wait(timeout_s=0.3) is None
-
-
-def test_a_log_is_appended_to(start: Start) -> None:
-    for word in ("first", "second"):
-        process = start(python(f"print({word!r})"))
-        process.wait(timeout_s=TIMEOUT_S)
-    assert process.log_tail() == "first\nsecond"
-
-
-def test_the_last_words_are_few(start: Start) -> None:
-    process = start(python("import sys", "for i in range(100): print(i, file=sys.stderr)"))
-    process.wait(timeout_s=TIMEOUT_S)
-    lines = process.log_tail().splitlines()
-    assert lines == [str(index) for index in range(100 - processes.LOG_LINES_SHOWN, 100)]
-
-
-def test_a_process_that_said_nothing(start: Start) -> None:
-    process = start(python("pass"))
-    process.wait(timeout_s=TIMEOUT_S)
-    assert process.log_tail() == "(it printed nothing)"
-    process.log.unlink()
-    assert process.log_tail() == "(no log)"
-
-
-def test_waiting_may_end_before_the_process_does(start: Start) -> None:
-    process = start(python(FOREVER))
-    assert process.wait(timeout_s=0.01) is None
-    assert process.poll() is None
-    assert process.kill() == -signal.SIGKILL
+    assert started[0].poll() is None
+    assert started[0].kill() == -signal.SIGKILL
 
 
 def test_what_cannot_be_started_is_named(start: Start) -> None:
@@ -204,11 +198,6 @@ def test_stop_also_kills_what_an_orderly_process_leaves_behind(
     assert not ended_processes.is_gone(child)
     assert process.stop(timeout_s=TIMEOUT_S) == 0
     wait_for(lambda: ended_processes.is_gone(child), "the child to be gone")
-
-
-def test_a_process_leads_a_group_of_its_own(start: Start) -> None:
-    process = start(python(FOREVER))
-    assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
 
 
 def test_a_child_whose_parent_died_before_it_could_say_so_dies_as_well(start: Start) -> None:

@@ -193,24 +193,49 @@ def test_a_fault_of_one_client_spares_the_other(proxy: proxies.Proxy, server: ap
     assert "spared" in proxies.names(server)
 
 
-def test_a_lost_request_is_not_carried_out(proxy: proxies.Proxy, server: apis.Api) -> None:
-    proxy.add("request", {"type": "lose"}, match=CREATES, count=1)
-    with proxy.api() as api:
-        with pytest.raises(transports.TransportError):
-            proxies.create(api, "lost-request")
-        assert "lost-request" not in proxies.names(server)
-        proxies.create(api, "lost-request")
-
-
-def test_a_lost_response_is_of_a_write_that_was_carried_out(
-    proxy: proxies.Proxy, server: apis.Api
+@pytest.mark.parametrize(
+    ("point", "action", "code"),
+    [
+        ("request", {"type": "lose"}, 0),
+        ("response", {"type": "lose"}, 0),
+        ("response", {"type": "reject", "code": 504, "reason": "Timeout"}, 504),
+    ],
+)
+def test_a_write_is_carried_out_if_its_response_is_struck(
+    proxy: proxies.Proxy, server: apis.Api, point: str, action: Object, code: int
 ) -> None:
-    name = proxy.add("response", {"type": "lose"}, match=CREATES, count=1)
-    with proxy.api() as api, pytest.raises(transports.TransportError):
-        proxies.create(api, "lost-response")
-    made = server.get(proxies.CONFIG_MAPS, "lost-response", namespace="default")["metadata"]
-    facts = proxy.applied(name)[0]["facts"]
+    written = f"{action['type']}-{point}"
+    name = proxy.add(point, action, match=CREATES, count=1)
+    with proxy.api() as api:
+        with pytest.raises((apis.ApiError, transports.TransportError)) as raised:
+            proxies.create(api, written)
+        assert getattr(raised.value, "code", 0) == code
+        facts = proxy.applied(name)[0]["facts"]
+        if point == "request":
+            assert written not in proxies.names(server)
+            proxies.create(api, written)
+            return
+    made = server.get(proxies.CONFIG_MAPS, written, namespace="default")["metadata"]
     assert (facts["uid"], facts["resourceVersion"]) == (made["uid"], int(made["resourceVersion"]))
+
+
+@pytest.mark.parametrize("point", ["request", "response"])
+def test_what_is_blocked_waits_for_its_release(
+    proxy: proxies.Proxy, server: apis.Api, point: str
+) -> None:
+    written = f"blocked-{point}"
+    name = proxy.add(point, {"type": "block"}, match=CREATES)
+    thread, results = in_background(lambda: create(proxy, written))
+    proxy.wait_held(name)
+    assert (written in proxies.names(server)) is (point == "response")
+    if point == "request":
+        proxy.release(name)
+    else:
+        proxy.clear()
+    thread.join(proxies.TIMEOUT_S)
+    assert results[0]["metadata"]["name"] == written
+    if point == "request":
+        assert proxy.applied(name)[0]["ended"] is not None
 
 
 def test_the_facts_of_a_protobuf_response_are_read(proxy: proxies.Proxy, server: apis.Api) -> None:
@@ -221,17 +246,6 @@ def test_the_facts_of_a_protobuf_response_are_read(proxy: proxies.Proxy, server:
         request(proxy, "GET", path, Accept=PROTOBUF)
     facts = proxy.applied(name)[0]["facts"]
     assert (facts["uid"], facts["resourceVersion"]) == (made["uid"], int(made["resourceVersion"]))
-
-
-def test_a_rejected_response_is_of_a_write_that_was_carried_out(
-    proxy: proxies.Proxy, server: apis.Api
-) -> None:
-    action = {"type": "reject", "code": 504, "reason": "Timeout"}
-    proxy.add("response", action, match=CREATES, count=1)
-    with proxy.api() as api, pytest.raises(apis.ApiError) as raised:
-        proxies.create(api, "timed-out")
-    assert (raised.value.code, raised.value.reason) == (504, "Timeout")
-    assert "timed-out" in proxies.names(server)
 
 
 def test_a_truncated_response_breaks_off_in_its_body(
@@ -245,29 +259,6 @@ def test_a_truncated_response_breaks_off_in_its_body(
         assert response.status == 200
         with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
             response.read()
-
-
-def test_a_blocked_request_waits_for_its_release(proxy: proxies.Proxy, server: apis.Api) -> None:
-    name = proxy.add("request", {"type": "block"}, match=CREATES)
-    thread, results = in_background(lambda: create(proxy, "blocked"))
-    proxy.wait_held(name)
-    assert "blocked" not in proxies.names(server)
-    proxy.release(name)
-    thread.join(proxies.TIMEOUT_S)
-    assert results[0]["metadata"]["name"] == "blocked"
-    assert proxy.applied(name)[0]["ended"] is not None
-
-
-def test_a_blocked_response_is_of_a_write_that_was_carried_out(
-    proxy: proxies.Proxy, server: apis.Api
-) -> None:
-    name = proxy.add("response", {"type": "block"}, match=CREATES)
-    thread, results = in_background(lambda: create(proxy, "answered-late"))
-    proxy.wait_held(name)
-    assert "answered-late" in proxies.names(server)
-    proxy.clear()
-    thread.join(proxies.TIMEOUT_S)
-    assert results[0]["metadata"]["name"] == "answered-late"
 
 
 def test_a_delayed_request_is_recorded_with_its_end(proxy: proxies.Proxy, server: apis.Api) -> None:
