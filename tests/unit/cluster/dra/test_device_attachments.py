@@ -140,19 +140,7 @@ def test_a_conflict_is_tried_again(make: Callable[[Object], World]) -> None:
         world.attachments.on_update({}, changed)
 
     world.server.before("PUT", "resourceclaims/c/status", disturb)
-    made = api_objects.claim("c")
-    stored = local_servers.put(world.server, apis.CLAIMS, made)
-    allocation = api_objects.allocation("a")
-    named = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
-    allocation["devices"]["results"][0] |= named
-    patched = world.api.patch(
-        apis.CLAIMS,
-        "c",
-        {"status": {"allocation": allocation}},
-        namespace="default",
-        subresource="status",
-    )
-    world.attachments.on_update(stored, patched)
+    world.allocated("c")
     world.wait("c", {READY: "True"})
     assert world.server.count("PUT") >= 2
 

@@ -64,12 +64,6 @@ def test_the_folder_of_many_versions_comes_before_that_of_envtest(
         binaries.find("kube-scheduler")
 
 
-def test_one_that_may_not_be_run_is_named(tmp_path: pathlib.Path) -> None:
-    made(tmp_path, "kube-scheduler-1.36.2", mode=0o644)
-    with pytest.raises(errors.UsageError, match=r"chmod \+x .*kube-scheduler-1\.36\.2"):
-        binaries.find("kube-scheduler", str(tmp_path))
-
-
 @pytest.mark.parametrize(
     ("name", "plain"),
     [
