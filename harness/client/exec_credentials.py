@@ -96,7 +96,8 @@ class Plugin:
         Raises KubeconfigError if the plugin fails.
         """
         with self._guard:
-            if self._identity is None or self._has_expired():
+            now, expires = datetime.datetime.now(datetime.UTC), self._expires
+            if self._identity is None or (expires is not None and expires <= now):
                 self._identity, self._expires = _run(self._command)
             return self._identity
 
@@ -105,9 +106,6 @@ class Plugin:
         with self._guard:
             if self._identity == identity:
                 self._identity = None
-
-    def _has_expired(self) -> bool:
-        return self._expires is not None and self._expires <= datetime.datetime.now(datetime.UTC)
 
 
 def _run(command: Command) -> tuple[Credentials, datetime.datetime | None]:

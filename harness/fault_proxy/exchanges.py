@@ -65,7 +65,9 @@ class Exchange:
         )
         match applied.action if applied else None:
             case injection.Stale() as action if applied is not None:
-                await self._answer_stale(applied, stale[action])
+                answer, version, applied.note = stale[action]
+                applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
+                await self.response.send(*answer)
             case injection.Reject() as action:
                 await self.response.send_status(_rejection(action))
             case injection.Lose():
@@ -130,12 +132,6 @@ class Exchange:
         read = stale_reads.Read(self._call, self._path, self._query, headers)
         wanted = stale_reads.wanted(client.faults, facts)
         return await stale_reads.find(read, client.upstream, client.notes, wanted)
-
-    async def _answer_stale(self, applied: injection.Applied, stale: stale_reads.StaleRead) -> None:
-        version = stale.version
-        applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
-        applied.note = stale.note
-        await self.response.send(*stale.answer)
 
     # ---------------------------------------------------------- the response
 

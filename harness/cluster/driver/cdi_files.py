@@ -114,11 +114,8 @@ def _is_meant(config: Object, result: Object) -> bool:
     opaque, requests = config.get("opaque"), config.get("requests")
     if opaque is None or opaque["driver"] != result["driver"]:
         return False
-    return not requests or _is_named(result["request"], requests)
-
-
-def _is_named(request: str, names: Iterable[str]) -> bool:
-    return any(name in (request, base(request)) for name in names)
+    request = result["request"]
+    return not requests or any(name in (request, base(request)) for name in requests)
 
 
 def _parameters(config: Object) -> dict[str, str]:

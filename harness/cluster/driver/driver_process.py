@@ -6,7 +6,6 @@ import os
 import pathlib
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from harness import errors, processes, writing
 from harness.client import apis, informers, transports
@@ -209,10 +208,8 @@ def read_devices(path: pathlib.Path) -> tuple[Object, ...]:
 def _devices(manifest: sources.Manifest) -> list[Object]:
     spec = manifest.obj.get("spec")
     found = spec.get("devices") or [] if isinstance(spec, dict) else None
-    if not isinstance(found, list) or not all(_is_device(item) for item in found):
+    if not isinstance(found, list) or not all(
+        isinstance(item, dict) and isinstance(item.get("name"), str) for item in found
+    ):
         raise manifest.error("expected a list of devices with names", field="spec.devices")
     return found
-
-
-def _is_device(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("name"), str)

@@ -150,7 +150,10 @@ class Driver:
         if known is not None:
             self._forget(known)
         elif self._claims.is_damaged(node, claim.uid):
-            self._forget_damaged(claim.uid, node)
+            folder = self._cdi_folder(node)
+            if folder is not None:
+                cdi_files.remove(folder, self.name, claim.uid)
+            self._claims.remove(node, claim.uid)
 
     def restore(self, claim: prepared_claims.PreparedClaim) -> bool:
         """Note a claim that an earlier process has prepared; return False if it has not.
@@ -245,12 +248,6 @@ class Driver:
         self._claims.remove(claim.node, claim.uid)
         self._happened("unprepare.checkpoint-removed", claim)
         self._give_back(claim)
-
-    def _forget_damaged(self, uid: str, node: str) -> None:
-        folder = self._cdi_folder(node)
-        if folder is not None:
-            cdi_files.remove(folder, self.name, uid)
-        self._claims.remove(node, uid)
 
     def _configure(self, claim: prepared_claims.PreparedClaim) -> None:
         """Let the containers on the node find the devices, and their parameters."""

@@ -111,11 +111,8 @@ class ImportedObjects:
     def slices(self) -> Iterator[Object]:
         for obj in self._of_kind("ResourceSlice"):
             key = obj["spec"]["driver"], obj["spec"]["pool"]["name"]
-            for copy in self._copies(key):
+            for copy in range(self._pools.copies if key in self._of_nodes else 1):
                 yield self._slice(obj, copy)
-
-    def _copies(self, key: PoolKey) -> Iterable[int]:
-        return range(self._pools.copies if key in self._of_nodes else 1)
 
     def _slice(self, obj: Object, copy: int) -> Object:
         spec = {**obj["spec"], **self._place(obj["spec"], copy)}

@@ -169,10 +169,11 @@ def restart(
     Returns, when it is ready, when it ended. Raises ClusterError if it is not ready in time.
     """
     timeout_s = 0 if kill else STOP_TIMEOUT_S
+    found = "crictl ps --quiet --name '^kube-apiserver$'"
     alive_ns = clocks.monotonic_ns()  # the kubelet may end it as soon as its manifest is gone
     engine.execute(node, ["mv", MANIFEST, PARKED])
     try:
-        engine.execute(node, ["sh", "-c", _stop_command(timeout_s)])
+        engine.execute(node, ["sh", "-c", f"crictl stop --timeout {timeout_s} $({found})"])
         dead_ns = clocks.monotonic_ns()
         clocks.sleep(down_s)
     finally:
@@ -185,9 +186,3 @@ def restart(
             f"journal in the container {node}"
         ) from error
     return components.End(alive_ns, dead_ns)
-
-
-def _stop_command(timeout_s: int) -> str:
-    """Return the shell command that stops the API server's containers; 0 s is SIGKILL at once."""
-    found = "crictl ps --quiet --name '^kube-apiserver$'"
-    return f"crictl stop --timeout {timeout_s} $({found})"

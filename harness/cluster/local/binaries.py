@@ -46,10 +46,11 @@ def find(name: str, folder: str = "", *, version: str = "") -> pathlib.Path:
     UsageError if there is no executable one.
     """
     places = [pathlib.Path(place) for place in ([folder] if folder else _default_places())]
+    wanted = _numbers(version)
     for place in places:
         if not version and (place / name).is_file():
             return _executable(place / name)
-        named = [item for item in _versions_of(name, place) if _is_one_of(item[0], version)]
+        named = [item for item in _versions_of(name, place) if item[0][: len(wanted)] == wanted]
         if named:
             return _executable(max(named)[1])
     raise _not_found(
@@ -88,11 +89,6 @@ def _versions_of(name: str, place: pathlib.Path) -> list[tuple[tuple[int, ...], 
         for path in place.glob(f"{name}-*")
         if plain_name(path) == name and path.is_file()
     ]
-
-
-def _is_one_of(found: tuple[int, ...], version: str) -> bool:
-    wanted = _numbers(version)
-    return found[: len(wanted)] == wanted
 
 
 def _not_found(

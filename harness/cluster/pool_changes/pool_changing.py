@@ -182,7 +182,10 @@ class PoolChanging:
             try:
                 write()
             except (apis.ApiError, transports.TransportError) as error:
-                if not _may_succeed(error):
+                has_changed = isinstance(error, apis.ApiError) and (
+                    error.is_conflict or error.is_already_exists
+                )
+                if not has_changed and not backoffs.is_transient(error):
                     raise
             else:
                 return
@@ -191,12 +194,6 @@ class PoolChanging:
     def _pause(self, seconds: float) -> None:
         if self._stopped.wait(seconds):
             raise Interrupted
-
-
-def _may_succeed(error: apis.ApiError | transports.TransportError) -> bool:
-    if isinstance(error, apis.ApiError) and (error.is_conflict or error.is_already_exists):
-        return True
-    return backoffs.is_transient(error)
 
 
 def _changed(

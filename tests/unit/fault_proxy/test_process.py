@@ -223,18 +223,6 @@ def test_requests_that_are_none_leave_it_as_it_is(proxy: proxies.Proxy, data: by
     assert proxy.process.log_tail() == "(it printed nothing)"
 
 
-def test_clients_that_offer_http_2_get_http_1(proxy: proxies.Proxy) -> None:
-    endpoint = kubeconfigs.load(proxy.kubeconfig())
-    context = endpoint.context()
-    assert context is not None
-    context.set_alpn_protocols(["h2", "http/1.1"])
-    with (
-        socket.create_connection((endpoint.host, endpoint.port)) as plain,
-        context.wrap_socket(plain, server_hostname=endpoint.host) as connection,
-    ):
-        assert connection.selected_alpn_protocol() is None
-
-
 def test_it_goes_on_when_the_api_server_was_killed_and_is_back(tmp_path: pathlib.Path) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
     server = proxies.start_server(tmp_path, *data)
