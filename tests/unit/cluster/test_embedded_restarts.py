@@ -4,7 +4,7 @@ import contextlib
 import pathlib
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psutil
@@ -33,23 +33,14 @@ def cluster(folder: pathlib.Path) -> Iterator[Cluster]:
     made.down()
 
 
-def with_api(path: pathlib.Path, call: Callable[[apis.Api], Any]) -> Any:
-    api = apis.Api(transports.connect(path))
-    try:
-        return call(api)
-    finally:
-        api.transport.close()
-
-
 def create(cluster: Cluster, name: str) -> Any:
-    node = {"metadata": {"name": name}}
-    return with_api(cluster.kubeconfig, lambda api: api.create(apis.NODES, node))
+    with apis.connected(cluster.kubeconfig) as api:
+        return api.create(apis.NODES, {"metadata": {"name": name}})
 
 
 def nodes(path: pathlib.Path) -> object:
-    return with_api(
-        path, lambda api: [node["metadata"]["name"] for node in api.list(apis.NODES).items]
-    )
+    with apis.connected(path) as api:
+        return [node["metadata"]["name"] for node in api.list(apis.NODES).items]
 
 
 @pytest.mark.parametrize("kill", [False, True])
@@ -116,12 +107,11 @@ def test_a_watch_resumes_where_it_was(cluster: Cluster) -> None:
     made = [create(cluster, f"node-{number}") for number in range(3)]
     version = made[0]["metadata"]["resourceVersion"]
     cluster.restart_api_server(kill=True, down_s=0.0)
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    watch = api.watch(apis.NODES, resource_version=version)
-    lines = iter(watch)
-    assert all(f'"node-{number}"'.encode() in next(lines) for number in (1, 2))
-    watch.close()
-    api.transport.close()
+    with apis.connected(cluster.kubeconfig) as api:
+        watch = api.watch(apis.NODES, resource_version=version)
+        lines = iter(watch)
+        assert all(f'"node-{number}"'.encode() in next(lines) for number in (1, 2))
+        watch.close()
 
 
 def test_its_end_is_not_reported_while_it_is_restarted(cluster: Cluster) -> None:

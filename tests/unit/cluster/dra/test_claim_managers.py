@@ -128,68 +128,52 @@ def test_a_claim_of_pods_on_two_nodes_is_prepared_on_both(nodes: Nodes) -> None:
     assert nodes.prepared() == [("c", "a"), ("c", "b")]
 
 
-def not_reserved(claim: Any) -> None:
-    claim["status"]["reservedFor"] = [{"uid": "uid-of-another"}]
-
-
-def not_allocated(claim: Any) -> None:
-    del claim["status"]["allocation"]
+@pytest.mark.parametrize(
+    ("section", "key", "reason"),
+    [
+        ("metadata", "ownerReferences", "NotOwned"),
+        ("status", "allocation", "NotAllocated"),
+        ("status", "reservedFor", "NotReserved"),
+        ("", "", "NotFound"),
+    ],
+)
+def test_a_claim_that_is_not_ready_is_refused_until_it_is(
+    nodes: Nodes, section: str, key: str, reason: str
+) -> None:
+    user = pod("a", "c", generated=True)
+    claim = nodes.claim("c", user)
+    claim["metadata"]["ownerReferences"] = [{"controller": True, "uid": "uid-of-a"}]
+    part = claim[section] if section else nodes.api.claims
+    missing = part.pop(key or "c")
+    with pytest.raises(preparations.PreparationError):
+        nodes.claims.prepare(user)
+    assert nodes.refused() == [("c", reason)]
+    part[key or "c"] = missing
+    nodes.claims.prepare(user)
+    assert nodes.prepared() == [("c", "a")]
 
 
 @pytest.mark.parametrize(
-    ("spoil", "reason"),
-    [(not_reserved, "NotReserved"), (not_allocated, "NotAllocated")],
+    ("change", "reason", "words"),
+    [
+        ({"uid": "reborn"}, "StillPrepared", "different UID uid-of-c still exists"),
+        ({"device": "second"}, "AllocationChanged", "is still prepared with gpu.example/n/d"),
+    ],
 )
-def test_a_claim_that_is_not_ready_is_refused(nodes: Nodes, spoil: Any, reason: str) -> None:
-    a = pod("a", "c")
-    spoil(nodes.claim("c", a))
-    with pytest.raises(preparations.PreparationError):
-        nodes.claims.prepare(a)
-    assert nodes.refused() == [("c", reason)]
-    nodes.claim("c", a)
-    nodes.claims.prepare(a)
-    assert nodes.prepared() == [("c", "a")]
-
-
-def test_a_claim_that_is_gone_is_refused(nodes: Nodes) -> None:
-    with pytest.raises(preparations.PreparationError):
-        nodes.claims.prepare(pod("a", "c"))
-    assert nodes.refused() == [("c", "NotFound")]
-
-
-def test_a_generated_claim_must_be_the_pods_own(nodes: Nodes) -> None:
-    a = pod("a", "c", generated=True)
-    claim = nodes.claim("c", a)
-    with pytest.raises(preparations.PreparationError):
-        nodes.claims.prepare(a)
-    claim["metadata"]["ownerReferences"] = [{"controller": True, "uid": "uid-of-a"}]
-    nodes.claims.prepare(a)
-    assert nodes.refused() == [("c", "NotOwned")]
-    assert nodes.prepared() == [("c", "a")]
-
-
-def test_a_name_that_is_still_prepared_with_another_uid_is_refused(nodes: Nodes) -> None:
+def test_a_claim_that_is_still_prepared_otherwise_is_refused(
+    nodes: Nodes, change: dict[str, str], reason: str, words: str
+) -> None:
+    """As after a deletion by force: another claim, or other devices, while the old pod runs."""
     old, new = pod("old", "c"), pod("new", "c")
     nodes.claim("c", old)
     nodes.claims.prepare(old)
-    nodes.claim("c", new, uid="reborn")
-    with pytest.raises(preparations.PreparationError, match="different UID uid-of-c still exists"):
+    nodes.claim("c", new, **change)
+    with pytest.raises(preparations.PreparationError, match=words):
         nodes.claims.prepare(new)
     nodes.claims.unprepare(NODE, "uid-of-old")
     nodes.claims.prepare(new)
-    assert nodes.refused() == [("c", "StillPrepared")]
+    assert nodes.refused() == [("c", reason)]
     assert nodes.prepared() == [("c", "old"), ("c", "new")]
-
-
-def test_other_devices_than_those_that_are_prepared_are_refused(nodes: Nodes) -> None:
-    """As after a deletion by force: the claim was freed and allocated while its pod still ran."""
-    old, new = pod("old", "c"), pod("new", "c")
-    nodes.claim("c", old, device="first")
-    nodes.claims.prepare(old)
-    nodes.claim("c", new, device="second")
-    with pytest.raises(preparations.PreparationError):
-        nodes.claims.prepare(new)
-    assert nodes.refused() == [("c", "AllocationChanged")]
 
 
 def test_a_kubelet_that_is_killed_knows_its_claims_when_it_is_back(tmp_path: pathlib.Path) -> None:

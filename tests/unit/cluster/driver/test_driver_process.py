@@ -1,6 +1,5 @@
 """`flake-hunt part driver` as a process, against a kubelet that speaks only the protocol."""
 
-import contextlib
 import json
 import pathlib
 import shutil
@@ -13,7 +12,7 @@ import jsonschema
 import pytest
 
 from harness import clocks
-from harness.client import apis, transports
+from harness.client import apis
 from harness.cluster.kubelet_api import preparations, services
 from tests.support import cases
 from tests.unit.cluster.driver import driving
@@ -25,11 +24,10 @@ NAME, NODE = driving.NAME, driving.NODE
 
 @pytest.fixture(scope="module", autouse=True)
 def node(cluster: Any) -> Iterator[None]:
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    api.create(apis.NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
-    yield
-    api.delete(apis.NODES, NODE)
-    api.transport.close()
+    with apis.connected(cluster.kubeconfig) as api:
+        api.create(apis.NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
+        yield
+        api.delete(apis.NODES, NODE)
 
 
 @pytest.fixture
@@ -303,8 +301,7 @@ def leaves_files_away(driver: driving.Driver, a: Any, b: Any) -> bool:
 
 def drops_what_others_report(driver: driving.Driver, a: Any, b: Any) -> bool:
     other = {"driver": "other.example", "pool": "elsewhere", "device": "foreign"}
-    with contextlib.closing(transports.connect(driver.kubeconfig)) as transport:
-        api = apis.Api(transport)
+    with apis.connected(driver.kubeconfig) as api:
         driving.reallocate(api, a, {}, other, reports=[other])
         driver.set(device_status=True)
         driver.prepare(a)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from harness import clocks, errors, processes
-from harness.client import apis, transports
+from harness.client import apis
 from harness.cluster import cluster_records, embedded_cluster, interfaces
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import pool_specs, profiles
@@ -55,10 +55,8 @@ def test_a_cluster_comes_stays_and_goes() -> None:
     assert entry.path.stat().st_mode & 0o777 == 0o700
     assert prune.is_alive(cluster_records.find("one"))
     assert [identity.name for identity in entry.processes] == ["kubelet", "embedded"]
-    api = apis.Api(transports.connect(entry.kubeconfig))
-    assert len(api.list(apis.NODES).items) == 2
-    assert len(api.list(apis.SLICES).items) == 2
-    api.transport.close()
+    with apis.connected(entry.kubeconfig) as api:
+        assert len(api.list(apis.NODES).items) == len(api.list(apis.SLICES).items) == 2
     with pytest.raises(errors.UsageError, match="a cluster 'one' already exists"):
         up("one")
     assert prune.is_alive(entry), "the refusal has hurt the cluster that is there"
@@ -214,10 +212,9 @@ def theirs(tmp_path: pathlib.Path) -> Iterator[embedded_cluster.EmbeddedCluster]
     folder = tmp_path / "theirs"
     folder.mkdir()
     cluster = embedded_cluster.up("theirs", folder)
-    api = apis.Api(transports.connect(cluster.kubeconfig))
     marks = {"name": "worker-0", "annotations": {"kwok.x-k8s.io/node": "fake"}}
-    api.create(apis.NODES, {"metadata": marks})
-    api.transport.close()
+    with apis.connected(cluster.kubeconfig) as api:
+        api.create(apis.NODES, {"metadata": marks})
     yield cluster
     cluster.down()
 
@@ -228,11 +225,8 @@ def on_it(theirs: embedded_cluster.EmbeddedCluster) -> profiles.Profile:
 
 
 def names(theirs: embedded_cluster.EmbeddedCluster, resource: apis.Resource) -> set[str]:
-    api = apis.Api(transports.connect(theirs.kubeconfig))
-    try:
+    with apis.connected(theirs.kubeconfig) as api:
         return {item["metadata"]["name"] for item in api.list(resource).items}
-    finally:
-        api.transport.close()
 
 
 def test_two_that_stay_on_one_cluster_are_told_apart_and_play_their_own_nodes(

@@ -14,11 +14,10 @@ import psutil
 import pytest
 
 from harness import clocks, errors
-from harness.client import apis, transports
+from harness.client import apis
 from harness.cluster import interfaces, providers
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster
-from harness.model.objects import Object
 from harness.scenario import pool_specs, profiles
 from tests.support import real_programs
 
@@ -78,7 +77,6 @@ def test_a_cluster_comes_answers_and_goes(
     assert cluster.exit_report() is None
     assert cluster.versions["kube-apiserver"].startswith("v1.")
     assert cluster.versions["etcd"].startswith("v3.")
-    api = apis.Api(transports.connect(cluster.kubeconfig))
     spec = pool_specs.PoolsSpec(nodes=2, devices_per_node=2)
     on = provider(pathlib.Path()).capabilities
     world = fake_world.publish(api, spec, namespace="run", run_id="r", on=on)
@@ -120,26 +118,20 @@ def test_the_api_server_can_be_restarted_on_its_data(
 ) -> None:
     cluster = up()
     assert provider(pathlib.Path()).capabilities.restarts_api_server
-    created = _ask(cluster, lambda api: api.create(apis.NAMESPACES, {"metadata": {"name": "kept"}}))
+    with apis.connected(cluster.kubeconfig) as api:
+        created = api.create(apis.NAMESPACES, {"metadata": {"name": "kept"}})
     server, etcd = cluster.pids
     seen: list[str | None] = []
     with _watching(cluster, seen):
         cluster.restart_api_server(kill=kill, down_s=0.5)
     assert set(seen) == {None}, "a restart that was asked for is no death"
-    found = _ask(cluster, lambda api: api.get(apis.NAMESPACES, "kept"))
+    with apis.connected(cluster.kubeconfig) as api:
+        found = api.get(apis.NAMESPACES, "kept")
     assert found["metadata"]["uid"] == created["metadata"]["uid"]
     assert cluster.pids[1] == etcd
     assert cluster.pids[0] != server
     os.kill(cluster.pids[0], signal.SIGKILL)
     clocks.wait_until(cluster.exit_report, timeout_s=30, why="its death to be reported")
-
-
-def _ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) -> Object:
-    transport = transports.connect(cluster.kubeconfig)
-    try:
-        return question(apis.Api(transport))
-    finally:
-        transport.close()
 
 
 @contextlib.contextmanager
@@ -171,14 +163,11 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
     on = provider(folder, controller_manager=True).capabilities
     assert on.claim_controller
     assert on.namespace_controller
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    world = fake_world.publish(
-        api, pool_specs.PoolsSpec(nodes=1), namespace="run", run_id="r", on=on
-    )
-    fake_world.remove(api, world)
-    with pytest.raises(apis.ApiError):
-        api.get(apis.NAMESPACES, "run")
-    api.transport.close()
+    spec = pool_specs.PoolsSpec(nodes=1)
+    with apis.connected(cluster.kubeconfig) as api:
+        fake_world.remove(api, fake_world.publish(api, spec, namespace="run", run_id="r", on=on))
+        with pytest.raises(apis.ApiError):
+            api.get(apis.NAMESPACES, "run")
 
 
 @needs_programs
@@ -221,15 +210,14 @@ def test_garbage_is_collected_where_the_controller_manager_is_found(
     assert (on.garbage_collector, on.namespace_controller) == (managed, managed)
     assert not on.claim_controller
     assert ("kube-controller-manager" in cluster.versions) is managed
-    api = apis.Api(transports.connect(cluster.kubeconfig))
-    fake_world.plant_garbage(api, "default", run_id="r")
-    if managed:
-        clocks.wait_until(
-            lambda: fake_world.is_garbage_collected(api, "default"), timeout_s=30, why="its end"
-        )
-    else:
-        assert not fake_world.is_garbage_collected(api, "default")
-    api.transport.close()
+    with apis.connected(cluster.kubeconfig) as api:
+        fake_world.plant_garbage(api, "default", run_id="r")
+        if managed:
+            clocks.wait_until(
+                lambda: fake_world.is_garbage_collected(api, "default"), timeout_s=30, why="its end"
+            )
+        else:
+            assert not fake_world.is_garbage_collected(api, "default")
 
 
 @needs_programs
