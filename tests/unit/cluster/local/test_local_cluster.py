@@ -70,7 +70,10 @@ def provider(folder: pathlib.Path, **changes: object) -> interfaces.Provider:
 @needs_programs
 @pytest.mark.parametrize(("auth", "storage"), [("client-certificate", "memory"), ("token", "disk")])
 def test_a_cluster_comes_answers_and_goes(
-    up: Callable[..., interfaces.Cluster], tmp_path: pathlib.Path, storage: str
+    up: Callable[..., interfaces.Cluster],
+    folder: pathlib.Path,
+    tmp_path: pathlib.Path,
+    storage: str,
 ) -> None:
     cluster = up(storage=storage)
     assert isinstance(cluster, local_cluster.LocalCluster)
@@ -158,7 +161,7 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
 ) -> None:
     link(folder, "kube-controller-manager")
     cluster = up(controller_manager=True)
-    assert set(cluster.versions) == {"etcd", "kube-apiserver", "kube-controller-manager"}
+    assert set(cluster.versions) == {"etcd", "kube-apiserver", MANAGER}
     assert len(cluster.pids) == 3
     on = provider(folder, controller_manager=True).capabilities
     assert on.claim_controller
@@ -209,7 +212,7 @@ def test_garbage_is_collected_where_the_controller_manager_is_found(
     on = provider(folder).capabilities
     assert (on.garbage_collector, on.namespace_controller) == (managed, managed)
     assert not on.claim_controller
-    assert ("kube-controller-manager" in cluster.versions) is managed
+    assert (MANAGER in cluster.versions) is managed
     with apis.connected(cluster.kubeconfig) as api:
         fake_world.plant_garbage(api, "default", run_id="r")
         if managed:
