@@ -1,4 +1,4 @@
-"""What is asked of the Docker SDK, and what becomes of its answers."""
+"""Requests to the Docker SDK, and its errors."""
 
 import io
 import pathlib
