@@ -1,4 +1,4 @@
-"""Which claims go in one call of a driver, and what becomes of an answer that lacks one."""
+"""What is journaled of calls of drivers; `tests/kubelet_corpus` has which calls are made."""
 
 import dataclasses
 import pathlib
@@ -19,14 +19,6 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 def failed(*uids: str) -> Answer:
     error = preparations.PreparationError("DriverError", "no such device")
     return lambda answer: {uid: error if uid in uids else good for uid, good in answer.items()}
-
-
-def without(*uids: str) -> Answer:
-    return lambda answer: {uid: good for uid, good in answer.items() if uid not in uids}
-
-
-def with_unknown(answer: dict[str, Any]) -> dict[str, Any]:
-    return {**answer, "uid-of-nobody": ()}
 
 
 @dataclasses.dataclass
@@ -124,74 +116,6 @@ def node(tmp_path: pathlib.Path) -> Node:
     return Node(tmp_path)
 
 
-def test_a_driver_is_called_once_for_all_claims_of_a_pod(node: Node) -> None:
-    claims = [node.claim("x", "a"), node.claim("y", "b", "a"), node.claim("z", "a")]
-    node.prepare(*claims)
-    assert node.drivers.calls == [
-        ("prepare", "a.example", ["x", "y", "z"]),
-        ("prepare", "b.example", ["y"]),
-    ]
-    assert sorted(node.told()) == [("prepared", name) for name in claims]
-    node.manager.unprepare("uid-of-p")
-    assert node.drivers.calls[2:] == [
-        ("unprepare", "a.example", ["x", "y", "z"]),
-        ("unprepare", "b.example", ["y"]),
-    ]
-    assert sorted(node.told()[3:]) == [("unprepared", name) for name in claims]
-    assert node.manager.infos() == []
-
-
-def test_only_claims_that_are_not_prepared_are_in_the_next_call(node: Node) -> None:
-    """kubernetes#135919: a claim that was prepared for another pod ended the loop."""
-    shared, own = node.claim("shared", "a"), node.claim("own", "a")
-    node.prepare(shared)
-    node.prepare(shared, own, pod="q")
-    assert node.drivers.calls == [
-        ("prepare", "a.example", ["shared"]),
-        ("prepare", "a.example", ["own"]),
-    ]
-    node.manager.unprepare("uid-of-q")
-    assert node.drivers.calls[2:] == [("unprepare", "a.example", ["own"])]
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (failed("uid-of-y"), "NodePrepareResources failed for ResourceClaim y: no such device"),
-        (without("uid-of-y"), "NodePrepareResources skipped 1 ResourceClaims"),
-        (
-            with_unknown,
-            "NodePrepareResources returned result for unknown claim UID uid-of-nobody",
-        ),
-    ],
-)
-def test_an_answer_that_is_wrong_is_told_and_asked_for_again(
-    node: Node, answer: Answer, words: str
-) -> None:
-    claims = [node.claim("x", "a"), node.claim("y", "a")]
-    node.drivers.answers["a.example"] = answer
-    with pytest.raises(preparations.PreparationError) as caught:
-        node.prepare(*claims)
-    assert str(caught.value) == words
-    assert [info.name for info in node.manager.infos()] == claims  # noted, also for a restart
-    assert list(node.manager.infos()[0].prepared) == ["a.example"]
-    assert node.told()[0] == ("prepared", "x")
-    node.drivers.answers.clear()
-    node.prepare(*claims)
-    assert node.drivers.calls[1:] == [("prepare", "a.example", claims)]
-    assert [info.cdi_ids() for info in node.manager.infos()] == [["v/c=d"]] * 2  # kubernetes#140274
-    node.start()
-    assert [info.cdi_ids() for info in node.manager.infos()] == [["v/c=d"]] * 2  # not called yet
-
-
-def test_a_driver_that_is_not_registered_leaves_nothing_behind(node: Node) -> None:
-    with pytest.raises(preparations.PreparationError, match=r"^DRA driver c.example is not reg"):
-        node.prepare(node.claim("x", "a"), node.claim("y", "c"))
-    assert node.manager.infos() == []
-    assert node.drivers.calls == []
-    assert node.told() == [("failed", "y")]
-
-
 def test_a_claim_whose_driver_is_gone_stays_until_it_is_back(node: Node) -> None:
     node.prepare(node.claim("x", "a"))
     node.drivers.names.clear()
@@ -242,7 +166,7 @@ def test_a_driver_that_does_not_answer_may_have_unprepared(node: Node) -> None:
     assert node.manager.pods() == {("ns/p", "uid-of-p")}  # it is asked again
 
 
-def test_a_claim_of_two_drivers_is_prepared_when_both_have_it(node: Node) -> None:
+def test_a_claim_of_two_drivers_is_prepared_by_both_and_freed_by_the_first(node: Node) -> None:
     claim = node.claim("x", "a", "b")
     node.drivers.answers["b.example"] = failed("uid-of-x")
     with pytest.raises(preparations.PreparationError):
@@ -251,7 +175,11 @@ def test_a_claim_of_two_drivers_is_prepared_when_both_have_it(node: Node) -> Non
     node.drivers.answers.clear()
     node.prepare(claim)
     assert [call[1] for call in node.drivers.calls] == ["a.example", "b.example"] * 2
-    assert node.told() == [("failed", "x"), ("prepared", "x")]
+    node.drivers.answers["b.example"] = failed("uid-of-x")
+    with pytest.raises(preparations.PreparationError):
+        node.manager.unprepare("uid-of-p")
+    told = ["failed", "prepared", "unprepared", "failed"]
+    assert node.told() == [(kind, "x") for kind in told], "the first one frees its devices"
 
 
 def test_a_kubelet_that_was_killed_while_a_driver_unprepared_says_that_it_may_have(
