@@ -150,17 +150,22 @@ def test_a_watch_that_is_held_ends_without_what_was_held(
     assert proxy.applied(name)[0]["ended"]
 
 
-def test_bookmarks_are_withheld(proxy: proxies.Proxy, server: apis.Api) -> None:
-    """The bookmark after the initial objects still arrives: without it no informer would start."""
-    name = proxy.add("event", {"type": "omit"}, match={"eventTypes": ["BOOKMARK"]})
+def with_initial_events(proxy: proxies.Proxy, *, timeout_s: int) -> list[dict[str, Any]]:
+    """The events of a watch that begins with what is there."""
     path = (
-        "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=3&allowWatchBookmarks=true"
-        "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+        f"/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds={timeout_s}"
+        "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
     )
     with proxies.connection(proxy.kubeconfig()) as (connection, common):
         connection.request("GET", path, headers=common)
-        lines = connection.getresponse().read().splitlines()
-    bookmarks = [event for event in map(json.loads, lines) if event["type"] == "BOOKMARK"]
+        return [json.loads(line) for line in connection.getresponse().read().splitlines()]
+
+
+def test_bookmarks_are_withheld(proxy: proxies.Proxy, server: apis.Api) -> None:
+    """The bookmark after the initial objects still arrives: without it no informer would start."""
+    name = proxy.add("event", {"type": "omit"}, match={"eventTypes": ["BOOKMARK"]})
+    events = with_initial_events(proxy, timeout_s=3)
+    bookmarks = [event for event in events if event["type"] == "BOOKMARK"]
     (last,) = bookmarks
     assert "k8s.io/initial-events-end" in last["object"]["metadata"]["annotations"]
     assert proxy.applied(name)
@@ -169,13 +174,7 @@ def test_bookmarks_are_withheld(proxy: proxies.Proxy, server: apis.Api) -> None:
 def test_initial_events_are_spared(proxy: proxies.Proxy, server: apis.Api) -> None:
     make(server, 2)
     proxy.add("event", {"type": "drop"}, match=EVENTS)
-    path = (
-        "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&allowWatchBookmarks=true"
-        "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-    )
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request("GET", path, headers=common)
-        events = [json.loads(line) for line in connection.getresponse().read().splitlines()]
+    events = with_initial_events(proxy, timeout_s=1)
     assert sum(event["type"] == "ADDED" for event in events) >= 2
 
 
