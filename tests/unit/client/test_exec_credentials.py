@@ -104,20 +104,6 @@ def test_what_was_refused_is_asked_for_again(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"command": ""}, "expected an exec plugin"),
-        ({"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "uses .*v1 or .*v1beta1"),
-    ],
-)
-def test_sections_that_cannot_be_used(
-    program: Program, changes: dict[str, str], message: str
-) -> None:
-    with pytest.raises(errors.KubeconfigError, match=message):
-        program.plugin(**changes)
-
-
-@pytest.mark.parametrize(
     ("say", "message"),
     [
         ("!you are logged out", "exited with code 1: you are logged out"),

@@ -114,23 +114,6 @@ def test_random_bytes_are_errors_and_nothing_else(path: pathlib.Path) -> None:
     }
 
 
-def test_bytes_that_are_no_http_are_errors(path: pathlib.Path) -> None:
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(path))
-        listening.listen()
-        listening.settimeout(30)
-
-        def answer() -> None:
-            connection, _ = listening.accept()
-            with connection:
-                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" * 100)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        assert refused(lambda: ask(path, timeout_s=2)).code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"}
-        thread.join()
-
-
 def test_a_stale_socket_is_replaced_and_one_that_is_served_is_not(path: pathlib.Path) -> None:
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
