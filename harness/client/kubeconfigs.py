@@ -96,7 +96,10 @@ class Endpoint:
         try:
             context = ssl.create_default_context(cadata=self.authority.decode() or None)
             if credentials.certificate:
-                _load_certificate(context, credentials.certificate, credentials.key)
+                # the ssl module reads certificates from files only
+                pair = credentials.certificate + b"\n" + credentials.key
+                with writing.private_file(pair) as path:
+                    context.load_cert_chain(path)
         except (ssl.SSLError, ValueError) as error:
             raise errors.KubeconfigError(
                 f"expected the kubeconfig of {self.host}:{self.port} to have certificates and keys in PEM ({error})"
@@ -197,21 +200,8 @@ def _bytes(file: str, key: str, where: str) -> bytes:
         raise errors.KubeconfigError(f"{where}: {key} {file}: {error.strerror}") from error
 
 
-def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    with writing.private_file(certificate + b"\n" + key) as path:
-        context.load_cert_chain(path)  # the ssl module reads certificates from files only
-
-
-@functools.lru_cache(maxsize=8)
-def shared_context(
-    endpoint: Endpoint, identity: exec_credentials.Credentials
-) -> ssl.SSLContext | None:
-    return endpoint.context(identity)
-
-
-@functools.lru_cache(maxsize=8)
-def shared_plugin(command: exec_credentials.Command) -> exec_credentials.Plugin:
-    return exec_credentials.Plugin(command)
+shared_context = functools.lru_cache(maxsize=8)(Endpoint.context)
+shared_plugin = functools.lru_cache(maxsize=8)(exec_credentials.Plugin)
 
 
 def _proxy(address: object, where: str) -> Proxy | None:

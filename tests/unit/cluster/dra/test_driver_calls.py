@@ -1,4 +1,4 @@
-"""What is journaled of calls of drivers; `tests/kubelet_corpus` has which calls are made."""
+"""Journal of the calls of drivers; `tests/kubelet_corpus` has which calls are made."""
 
 import dataclasses
 import pathlib
