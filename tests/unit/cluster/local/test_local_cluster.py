@@ -14,10 +14,11 @@ import psutil
 import pytest
 
 from harness import clocks, errors
-from harness.client import apis
+from harness.client import apis, transports
 from harness.cluster import interfaces, providers
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.local import binaries, control_plane, local_cluster
+from harness.model.objects import Object
 from harness.scenario import pool_specs, profiles
 from tests.support import real_programs
 
@@ -70,18 +71,16 @@ def provider(folder: pathlib.Path, **changes: object) -> interfaces.Provider:
 @needs_programs
 @pytest.mark.parametrize(("auth", "storage"), [("client-certificate", "memory"), ("token", "disk")])
 def test_a_cluster_comes_answers_and_goes(
-    up: Callable[..., interfaces.Cluster],
-    folder: pathlib.Path,
-    tmp_path: pathlib.Path,
-    storage: str,
+    up: Callable[..., interfaces.Cluster], tmp_path: pathlib.Path, auth: str, storage: str
 ) -> None:
-    cluster = up(storage=storage)
+    cluster = up(auth=auth, storage=storage)
     assert isinstance(cluster, local_cluster.LocalCluster)
     assert cluster.exit_report() is None
     assert cluster.versions["kube-apiserver"].startswith("v1.")
     assert cluster.versions["etcd"].startswith("v3.")
+    api = apis.Api(transports.connect(cluster.kubeconfig))
     spec = pool_specs.PoolsSpec(nodes=2, devices_per_node=2)
-    on = provider(pathlib.Path()).capabilities
+    on = provider(pathlib.Path(), auth=auth).capabilities
     world = fake_world.publish(api, spec, namespace="run", run_id="r", on=on)
     require_refused(cluster.kubeconfig, tmp_path / "stranger")
     taints = [node["spec"].get("taints") for node in api.list(apis.NODES).items]
@@ -121,20 +120,26 @@ def test_the_api_server_can_be_restarted_on_its_data(
 ) -> None:
     cluster = up()
     assert provider(pathlib.Path()).capabilities.restarts_api_server
-    with apis.connected(cluster.kubeconfig) as api:
-        created = api.create(apis.NAMESPACES, {"metadata": {"name": "kept"}})
+    created = _ask(cluster, lambda api: api.create(apis.NAMESPACES, {"metadata": {"name": "kept"}}))
     server, etcd = cluster.pids
     seen: list[str | None] = []
     with _watching(cluster, seen):
         cluster.restart_api_server(kill=kill, down_s=0.5)
     assert set(seen) == {None}, "a restart that was asked for is no death"
-    with apis.connected(cluster.kubeconfig) as api:
-        found = api.get(apis.NAMESPACES, "kept")
+    found = _ask(cluster, lambda api: api.get(apis.NAMESPACES, "kept"))
     assert found["metadata"]["uid"] == created["metadata"]["uid"]
     assert cluster.pids[1] == etcd
     assert cluster.pids[0] != server
     os.kill(cluster.pids[0], signal.SIGKILL)
     clocks.wait_until(cluster.exit_report, timeout_s=30, why="its death to be reported")
+
+
+def _ask(cluster: interfaces.Cluster, question: Callable[[apis.Api], Object]) -> Object:
+    transport = transports.connect(cluster.kubeconfig)
+    try:
+        return question(apis.Api(transport))
+    finally:
+        transport.close()
 
 
 @contextlib.contextmanager
@@ -161,16 +166,19 @@ def test_with_a_controller_manager_namespaces_go_by_themselves(
 ) -> None:
     link(folder, "kube-controller-manager")
     cluster = up(controller_manager=True)
-    assert set(cluster.versions) == {"etcd", "kube-apiserver", MANAGER}
+    assert set(cluster.versions) == {"etcd", "kube-apiserver", "kube-controller-manager"}
     assert len(cluster.pids) == 3
     on = provider(folder, controller_manager=True).capabilities
     assert on.claim_controller
     assert on.namespace_controller
-    spec = pool_specs.PoolsSpec(nodes=1)
-    with apis.connected(cluster.kubeconfig) as api:
-        fake_world.remove(api, fake_world.publish(api, spec, namespace="run", run_id="r", on=on))
-        with pytest.raises(apis.ApiError):
-            api.get(apis.NAMESPACES, "run")
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    world = fake_world.publish(
+        api, pool_specs.PoolsSpec(nodes=1), namespace="run", run_id="r", on=on
+    )
+    fake_world.remove(api, world)
+    with pytest.raises(apis.ApiError):
+        api.get(apis.NAMESPACES, "run")
+    api.transport.close()
 
 
 @needs_programs
@@ -212,15 +220,16 @@ def test_garbage_is_collected_where_the_controller_manager_is_found(
     on = provider(folder).capabilities
     assert (on.garbage_collector, on.namespace_controller) == (managed, managed)
     assert not on.claim_controller
-    assert (MANAGER in cluster.versions) is managed
-    with apis.connected(cluster.kubeconfig) as api:
-        fake_world.plant_garbage(api, "default", run_id="r")
-        if managed:
-            clocks.wait_until(
-                lambda: fake_world.is_garbage_collected(api, "default"), timeout_s=30, why="its end"
-            )
-        else:
-            assert not fake_world.is_garbage_collected(api, "default")
+    assert ("kube-controller-manager" in cluster.versions) is managed
+    api = apis.Api(transports.connect(cluster.kubeconfig))
+    fake_world.plant_garbage(api, "default", run_id="r")
+    if managed:
+        clocks.wait_until(
+            lambda: fake_world.is_garbage_collected(api, "default"), timeout_s=30, why="its end"
+        )
+    else:
+        assert not fake_world.is_garbage_collected(api, "default")
+    api.transport.close()
 
 
 @needs_programs
@@ -363,7 +372,7 @@ def test_an_api_server_that_refuses_its_flags_says_why_and_nothing_is_left(
 def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> None:
     files = control_plane.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
     ports = control_plane.Ports(etcd=1, etcd_peer=2, apiserver=3)
-    text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false"]
+    text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false", "auth=token"]
     text += ["watch_cache=off", "priority_and_fairness=true", 'runtime_config={"api/alpha"="true"}']
     profile = profiles.load("local", overrides=text)
     assert isinstance(profile, profiles.LocalProfile)
@@ -371,8 +380,8 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     assert "--feature-gates=A=true,B=false" in argv
     assert "--runtime-config=api/alpha=true" in argv
     assert "--watch-cache=false" in argv
-    assert f"--client-ca-file={tmp_path}/s/authority.crt" in argv
-    assert not any("audit" in word or "inflight" in word for word in argv)
+    assert f"--token-auth-file={tmp_path}/s/tokens.csv" in argv
+    assert not any("audit" in word or "client-ca" in word or "inflight" in word for word in argv)
     etcd = control_plane.etcd(tmp_path, files, ports, no_fsync=True)
     assert "--unsafe-no-fsync=true" in etcd
     manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", profile)
@@ -386,3 +395,11 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", without)
     without_ours = "-resourceclaim-controller,-device-taint-eviction-controller"
     assert f"--controllers=*,{without_ours}" in manager, "ours does the work of both"
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "expected"),
+    [("v3.4.23", "v3.5.0", False), ("v3.5.0", "v3.5.0", True), ("v1.100.0", "v1.34.0", True)],
+)
+def test_versions_are_compared_as_numbers(found: str, wanted: str, expected: bool) -> None:
+    assert binaries.is_at_least(found, wanted) is expected
