@@ -98,7 +98,7 @@ def _pod(life: claim_events.Life) -> Row:
 
 
 class _Results(folders.Folder):
-    """What claims have allocated, by the claim and the version since when."""
+    """What each claim has allocated, and from which version on."""
 
     def __init__(self) -> None:
         self._now: dict[str, list[observed_claims.AllocationResult]] = {}

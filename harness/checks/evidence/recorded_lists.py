@@ -5,6 +5,8 @@ which nothing follows. A list counts its objects, and no object in it is newer t
 list is older than an event before it.
 """
 
+import operator
+
 from harness.checks.evidence import contradictions
 from harness.checks.observed import folders, observations
 from harness.history import records
@@ -78,8 +80,10 @@ class RecordedLists:
         self._gap_rv = gap.after_resource_version
 
     def observe_all(self, batch: folders.Batch) -> None:
-        if batch.is_regular and self._takes_events and batch.versions[0] > self._last_rv:
-            self._last_rv = batch.versions[-1]
+        versions = [self._last_rv, *batch.versions]
+        are_events = _LISTED.isdisjoint(batch.types)
+        if self._takes_events and are_events and all(map(operator.lt, versions, versions[1:])):
+            self._last_rv = versions[-1]  # as mostly
             return
         for seen in batch.seen:
             self.observe(seen)

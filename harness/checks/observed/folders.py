@@ -18,21 +18,18 @@ from harness.history import journal_reader, records
 class Batch:
     """Observations of one resource that follow each other; none, or all, are of a final list."""
 
-    __slots__ = ("is_regular", "metas", "resource", "seen", "types", "uids", "versions")
+    __slots__ = ("metas", "resource", "seen", "types", "uids", "versions")
 
     def __init__(self, seen: Sequence[observations.SeenAny]) -> None:
         self.seen = seen
         self.resource = seen[0].resource
         self.metas = [item.object.metadata for item in seen]
         self.uids = [meta.uid for meta in self.metas]
-        self.versions = versions = [item.version for item in seen]
+        self.versions = [item.version for item in seen]
         self.types = {item.type for item in seen}
-        is_ascending = all(map(operator.lt, versions, versions[1:]))
-        self.is_regular = is_ascending and self.types.isdisjoint(_LISTED)
-        """They are events, in the order of their versions; as most are."""
 
 
-_NEW, _LISTED = frozenset({"ADDED", "LISTED"}), frozenset({"LISTED", "FINAL"})
+_NEW = frozenset({"ADDED", "LISTED"})
 Seer: TypeAlias = Callable[[Batch], None]
 
 
