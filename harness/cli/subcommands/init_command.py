@@ -1,6 +1,5 @@
 """`flake-hunt init|import|scenarios`: files to begin with, and the scenarios that there are."""
 
-import dataclasses
 import pathlib
 from typing import TYPE_CHECKING, Any
 
@@ -172,7 +171,7 @@ def _list_worlds(output: str) -> int:
 
 
 def _world(name: str, spec: "world_specs.WorldSpec") -> dict[str, object]:
-    hazard = None if spec.hazard is None else dataclasses.asdict(spec.hazard)
+    hazard = spec.hazard and {"hypothesis": spec.hazard.id, "remedy": spec.hazard.remedy}
     return {
         "name": name,
         "title": spec.title,
