@@ -98,7 +98,7 @@ def _pod(life: claim_events.Life) -> Row:
 
 
 class _Results(folders.Folder):
-    """What each claim has allocated, and from which version on."""
+    """The newest allocation of each claim, with the version that it began with."""
 
     def __init__(self) -> None:
         self._now: dict[str, list[observed_claims.AllocationResult]] = {}

@@ -5,7 +5,7 @@ import itertools
 import pathlib
 from typing import TYPE_CHECKING
 
-from harness import processes, rates, seeds
+from harness import processes, seeds
 from harness.cli import choosing, options, playing
 from harness.cli.terminal import indexing, outputs
 
@@ -84,6 +84,8 @@ def _tell(played: "answers.Played", *, out: outputs.Output, is_repeated: bool) -
 def _show(
     what: str, answer: "answers.Answer", played: "Sequence[answers.Played]", out: outputs.Output
 ) -> None:
+    from harness import rates
+
     confirmed = sum(item.answer == "confirmed" for item in played)
     rate = rates.Rate(confirmed, len(played))
     if out.is_json:
