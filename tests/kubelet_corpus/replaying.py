@@ -16,7 +16,6 @@ import pytest
 from google.protobuf import message
 
 from harness.cluster.dra import (
-    cdi_devices,
     claim_infos,
     claim_managers,
     driver_contracts,
@@ -60,17 +59,6 @@ def replay(
         for number, step in enumerate(steps)
         for difference in played.differences(step, once=once)
     ]
-
-
-class _Cdi(cdi_devices.CdiFolder):
-    """Notes the CDI ids of the containers of one pod, in their order."""
-
-    def __init__(self) -> None:
-        self.asked: list[list[str]] = []
-
-    def environment(self, ids: Any) -> dict[str, str]:
-        self.asked.append(list(ids))
-        return {}
 
 
 class Replay:
@@ -124,7 +112,8 @@ class Replay:
         elif "statuses" in step:
             _note_status(self._pods[step["pod"]], step)
         elif "registered" in step:
-            self._drivers.register(step["driver"], is_there=step["registered"])
+            registered = self._drivers.registered
+            (registered.add if step["registered"] else registered.discard)(step["driver"])
         else:
             return False
         return True
@@ -132,7 +121,7 @@ class Replay:
     def attempt(self, step: Step) -> Step:
         """Do what the kubelet did for a pod; the drivers answer as they did."""
         pod, self._reads = self._pods[step["pod"]], []
-        self._drivers.expect(step["calls"])
+        self._drivers.expected, self._drivers.calls = list(step["calls"]), []
         error = ""
         try:
             if step["do"] == "prepare":
@@ -148,11 +137,15 @@ class Replay:
 
         Raises PreparationError if a device is noted twice.
         """
-        meant, folder = self._pods[pod], _Cdi()
-        infos = self._manager.infos(meta_uid(meant))
-        users = node_claims.environments(meant, infos, folder.environment)
+        meant, asked = self._pods[pod], list[list[str]]()
+
+        def find(ids: list[str]) -> dict[str, str]:
+            asked.append(ids)
+            return {}
+
+        users = node_claims.environments(meant, self._manager.infos(meant["metadata"]["uid"]), find)
         names = [container["name"] for container in meant["spec"]["containers"]]
-        return {**{name: [] for name in names}, **dict(zip(users, folder.asked, strict=True))}
+        return {**{name: [] for name in names}, **dict(zip(users, asked, strict=True))}
 
     def checkpoint(self) -> Step:
         return {
@@ -182,19 +175,13 @@ class _Drivers:
     keeps_endings = True
 
     def __init__(self, replay: Replay) -> None:
-        self._replay, self._registered = replay, set[str]()
-        self._expected: list[Step] = []
+        self._replay, self.registered = replay, set[str]()
+        self.expected: list[Step] = []
         self.calls: list[Step] = []
-
-    def register(self, driver: str, *, is_there: bool) -> None:
-        (self._registered.add if is_there else self._registered.discard)(driver)
-
-    def expect(self, calls: Sequence[Step]) -> None:
-        self._expected, self.calls = list(calls), []
 
     def plugin(self, driver: str, node: str) -> "_Plugin":
         assert node == NODE
-        if driver not in self._registered:
+        if driver not in self.registered:
             raise driver_contracts.not_registered(driver)
         return _Plugin(self, driver)
 
@@ -206,7 +193,11 @@ class _Drivers:
 
     def answer(self, driver: str, method: str, asked: list[preparations.ClaimReference]) -> Any:
         """Return the recorded answer to a call; one that the real kubelet did not make fails."""
-        recorded = self._recorded(driver, method)
+        same = (
+            call for call in self.expected if (call["driver"], call["method"]) == (driver, method)
+        )
+        if recorded := next(same, None):
+            self.expected.remove(recorded)
         service = services.DRA[recorded["service"] if recorded else "v1.DRAPlugin"]
         kind = service.prepare if method == NODE_PREPARE else service.unprepare
         request = messages.request(kind, asked).SerializeToString()
@@ -215,12 +206,6 @@ class _Drivers:
         if recorded is None:
             raise driver_contracts.CallFailedError("Unknown", "there was no such call")
         return _decoded(recorded, kind)
-
-    def _recorded(self, driver: str, method: str) -> Step | None:
-        for number, call in enumerate(self._expected):
-            if (call["driver"], call["method"]) == (driver, method):
-                return self._expected.pop(number)
-        return None
 
 
 class _Plugin:
@@ -247,11 +232,6 @@ def _decoded(call: Step, kind: services.Method) -> Any:
             kind.answer.FromString(bytes.fromhex(call["answer"]))
     code, words = call["error"]["code"], call["error"]["message"]
     raise driver_contracts.CallFailedError(code, f"rpc error: code = {code} desc = {words}")
-
-
-def meta_uid(pod: Step) -> str:
-    uid: str = pod["metadata"]["uid"]
-    return uid
 
 
 def differences(recorded: Step, found: Step) -> Iterator[str]:
@@ -300,7 +280,10 @@ def _by_driver(attempt: Step) -> dict[str, list[Step]]:
 
 
 def _pod(step: Step) -> Step:
-    claims = [_entry(f"r{number}", name) for number, name in enumerate(step["claims"])]
+    claims = [
+        {"name": f"r{number}", **({"resourceClaimName": name} if name else {})}  # or a template's
+        for number, name in enumerate(step["claims"])
+    ]
     containers = [
         {"name": name, "resources": {"claims": used}} for name, used in step["containers"].items()
     ]
@@ -308,11 +291,6 @@ def _pod(step: Step) -> Step:
         "metadata": {"namespace": NAMESPACE, "name": step["pod"], "uid": step["uid"]},
         "spec": {"nodeName": NODE, "resourceClaims": claims, "containers": containers},
     }
-
-
-def _entry(name: str, claim: str | None) -> Step:
-    """Return an entry of a pod; `claim` None: one that is made from a template."""
-    return {"name": name, **({"resourceClaimName": claim} if claim else {})}
 
 
 def _note_status(pod: Step, step: Step) -> None:

@@ -119,22 +119,8 @@ class World:
         grace_s = 0 if force else None
         self.api.delete(apis.PODS, name, namespace=NAMESPACE, grace_period_s=grace_s)
 
-    def finish(self, name: str) -> None:
-        self.api.patch(
-            apis.PODS,
-            name,
-            {"status": {"phase": "Succeeded"}},
-            namespace=NAMESPACE,
-            subresource="status",
-        )
-
-    def is_running(self, name: str) -> bool:
-        pod = self.api.get(apis.PODS, name, namespace=NAMESPACE)
-        return bool(pod["status"]["phase"] == "Running")
-
-    def has_failed(self, name: str) -> bool:
-        pod = self.api.get(apis.PODS, name, namespace=NAMESPACE)
-        return bool(pod["status"]["phase"] == "Failed")
+    def phase(self, name: str) -> str:
+        return str(self.api.get(apis.PODS, name, namespace=NAMESPACE)["status"]["phase"])
 
     def wait_prepared(self, name: str, *, times: int) -> None:
         clocks.wait_until(
@@ -154,7 +140,17 @@ class World:
         return name not in names
 
     def wait_running(self, name: str) -> None:
-        clocks.wait_until(lambda: self.is_running(name), timeout_s=TIMEOUT_S, why=f"{name} to run")
+        clocks.wait_until(
+            lambda: self.phase(name) == "Running", timeout_s=TIMEOUT_S, why=f"{name} to run"
+        )
+
+    def run(self, name: str, **options: Any) -> None:
+        """Create a pod, and wait until it runs."""
+        self.pod(name, **options)
+        self.wait_running(name)
+
+    def wait_gone(self, name: str) -> None:
+        clocks.wait_until(lambda: self.is_gone(name), timeout_s=TIMEOUT_S, why=f"{name} to be gone")
 
     def journal(self) -> list[Any]:
         files = sorted(self.folder.glob("preparations-*.jsonl"))
@@ -182,6 +178,11 @@ def made(
     world = World(cluster, api, folder)
     yield world
     world.stop()
+    clean(api)
+
+
+def clean(api: apis.Api) -> None:
+    """Remove the node and its objects."""
     for resource in (apis.PODS, apis.CLAIMS, apis.EVENTS):
         for item in api.list(resource, namespace=NAMESPACE).items:
             name = item["metadata"]["name"]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from harness import processes
 from harness.client import apis, kubeconfigs, transports
+from tests.support import api_servers
 
 TIMEOUT_S = 30
 
@@ -25,23 +25,7 @@ class Server:
 
     def __init__(self, directory: pathlib.Path, *, watch_history: int) -> None:
         self.kubeconfig = directory / "plain"
-        argv = processes.command(
-            "part",
-            "apiserver",
-            "--kubeconfig",
-            str(directory / "kubeconfig"),
-            "--set",
-            f"plain_kubeconfig={self.kubeconfig}",
-            "--set",
-            f"watch_history={watch_history}",
-        )
-        self.process = processes.start_ready(
-            "apiserver",
-            argv,
-            log=directory / "log",
-            ready=directory / "ready",
-            timeout_s=TIMEOUT_S,
-        )
+        self.process = api_servers.start(directory, "--set", f"watch_history={watch_history}")
         self.api = apis.Api(transports.connect(self.kubeconfig))
 
     def clean(self) -> None:

@@ -85,28 +85,19 @@ def test_patches_of_every_kind(server: Any) -> None:
         patched = api.patch(apis.LEASES, "l", patch, namespace="default", kind=kind, **options)
         return str(patched["spec"]["holderIdentity"])
 
+    def spec(value: str) -> dict[str, Any]:
+        named = {"apiVersion": apis.LEASES.api_version, "kind": apis.LEASES.kind}
+        return {**named, "metadata": {"name": "l"}, "spec": {"holderIdentity": value}}
+
     operation = {"op": "replace", "path": "/spec/holderIdentity", "value": "json"}
     assert holder([operation], apis.PatchKind.JSON) == "json"
-
-    def spec(value: str) -> dict[str, Any]:
-        return {"spec": {"holderIdentity": value}}
-
-    def applied(value: str) -> dict[str, Any]:
-        named = {"apiVersion": apis.LEASES.api_version, "kind": apis.LEASES.kind}
-        return {**named, "metadata": {"name": "l"}, **spec(value)}
-
     assert holder(spec("merge"), apis.PatchKind.MERGE) == "merge"
     assert holder(spec("strategic"), apis.PatchKind.STRATEGIC) == "strategic"
-    with pytest.raises(apis.ApiError, match='conflict with "flake-hunt"'):
-        holder(applied("apply"), apis.PatchKind.APPLY, field_manager="one")
-    assert (
-        holder(applied("apply"), apis.PatchKind.APPLY, field_manager="one", force=True) == "apply"
-    )
-    with pytest.raises(apis.ApiError, match='conflict with "one"'):
-        holder(applied("other"), apis.PatchKind.APPLY, field_manager="two")
-    assert (
-        holder(applied("other"), apis.PatchKind.APPLY, field_manager="two", force=True) == "other"
-    )
+    for manager, rival in (("one", "flake-hunt"), ("two", "one")):
+        applied = {"patch": spec(manager), "kind": apis.PatchKind.APPLY, "field_manager": manager}
+        with pytest.raises(apis.ApiError, match=f'conflict with "{rival}"'):
+            holder(**applied)
+        assert holder(**applied, force=True) == manager
 
 
 def test_a_watch_that_is_refused_is_an_api_error(server: Any) -> None:

@@ -1,6 +1,5 @@
 """The kubeconfig of each client of a run: what it keeps, what it adds, and what it refuses."""
 
-import json
 import pathlib
 from typing import Any
 
@@ -8,23 +7,13 @@ import pytest
 
 from harness import errors
 from harness.client import kubeconfig_files, kubeconfigs
+from tests.support import written_kubeconfigs
 
 HEADERS = (("Impersonate-User", "flake-hunt:scheduler"),)
 
 
-def written(folder: pathlib.Path, *, user: dict[str, Any] | None, **cluster: Any) -> pathlib.Path:
-    document = {
-        "current-context": "c",
-        "contexts": [
-            {"name": "other", "context": {"cluster": "none"}},
-            {"name": "c", "context": {"cluster": "c"} | ({"user": "u"} if user else {})},
-        ],
-        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"} | cluster}],
-        "users": [{"name": "u", "user": user}] if user else [],
-    }
-    path = folder / "kubeconfig"
-    path.write_text(json.dumps(document))
-    return path
+def written(folder: pathlib.Path, **settings: Any) -> pathlib.Path:
+    return written_kubeconfigs.write(folder / "kubeconfig", "https://127.0.0.1:1", **settings)
 
 
 def test_a_client_has_the_credentials_and_a_name(tmp_path: pathlib.Path) -> None:

@@ -1,13 +1,12 @@
 """Impersonation: the headers that reach the server."""
 
-import json
 import pathlib
 from typing import Any
 
 import pytest
 
 from harness.client import kubeconfigs, transports
-from tests.support import http_answers
+from tests.support import http_answers, written_kubeconfigs
 
 USER = {
     "token": "t",
@@ -27,14 +26,8 @@ def sent(request: bytes) -> list[tuple[str, str]]:
 def test_every_request_names_the_user(scripted: Any, tmp_path: pathlib.Path, call: str) -> None:
     seen: list[bytes] = []
     server = scripted(http_answers.answering(http_answers.OK, seen))
-    document = {
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.port}"}}],
-        "users": [{"name": "u", "user": USER}],
-    }
-    path = tmp_path / "config"
-    path.write_text(json.dumps(document))
+    server_url = f"http://127.0.0.1:{server.port}"
+    path = written_kubeconfigs.write(tmp_path / "config", server_url, user=USER)
     transport = transports.HttpTransport(kubeconfigs.load(path))
     answer = getattr(transport, call)(transports.Request(method="GET", path="/api/v1/pods"))
     assert answer.status == 200

@@ -231,8 +231,3 @@ def test_it_stops_while_it_watches_and_while_there_is_no_server(world: World, re
     relay.cut()
     second.stop()
     assert not second._thread.is_alive()  # type: ignore[union-attr]
-
-
-def test_keys() -> None:
-    assert informers.key_of({"metadata": {"name": "n"}}) == "n"
-    assert informers.key_of({"metadata": {"name": "n", "namespace": "s"}}) == "s/n"

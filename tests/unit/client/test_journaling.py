@@ -3,7 +3,7 @@
 import contextlib
 import pathlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ import pytest
 
 from harness.client import apis, journaling, kubeconfigs, transports
 from harness.history import journal_reader, journal_writer, records
+from tests.support import http_answers
 
 POST = transports.Request(method="POST", path="/api/v1/namespaces/n/pods", body=b"{}")
 LEASE: dict[str, Any] = {"metadata": {"name": "l"}, "spec": {}}
@@ -131,24 +132,17 @@ def test_the_invocation_is_written_before_the_call(scripted: Any, journaled: Jou
     journaled.pairs()
 
 
-def hang_up(connection: Any) -> None:
-    connection.recv(65536)
+def answer(status: str, body: bytes = b"{}") -> Any:
+    """One answer on a connection of its own."""
+    head = f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    return http_answers.answering(head.encode() + body)
 
 
-def answer(text: bytes) -> Callable[[Any], None]:
-    def talk(connection: Any) -> None:
-        connection.recv(65536)
-        connection.sendall(text)
-
-    return talk
-
-
-OK = answer(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
-BROKEN = answer(b"HTTP/1.1 500 Oops\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+OK, BROKEN = answer("200 OK"), answer("500 Oops")
 
 
 def test_an_unknown_outcome_retires_the_user(scripted: Any, journaled: Journaled) -> None:
-    transport = journaled.over(scripted(OK, hang_up, OK, BROKEN, OK).endpoint)
+    transport = journaled.over(scripted(OK, http_answers.read_request, OK, BROKEN, OK).endpoint)
     for lost in (False, True, False, False, False):
         with pytest.raises(transports.TransportError) if lost else contextlib.nullcontext():
             transport.send(POST)
@@ -207,32 +201,6 @@ def test_without_a_name_the_thread_is_the_user(server: Any, journaled: Journaled
     assert [invocation.user for invocation, _ in journaled.pairs()] == ["binder-7"]
 
 
-def test_threads_share_a_journal(server: Any, journaled: Journaled) -> None:
-    transport = journaled.over(server.kubeconfig, user=None)
-
-    def create(number: int) -> None:
-        api = apis.Api(transport)
-        for turn in range(10):
-            lease = {"metadata": {"name": f"l-{number}-{turn}"}, "spec": {}}
-            api.create(apis.LEASES, lease, namespace="default")
-        transport.close()
-
-    threads = [threading.Thread(target=create, args=(n,), name=f"t{n}") for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    pairs = journaled.pairs()
-    assert [invocation.op for invocation, _ in pairs] == list(range(1, 41))
-    assert all(completion.outcome == "ok" for _, completion in pairs)
-
-
-def _status(message: str) -> Callable[[Any], None]:
-    body = msgspec.json.encode({"kind": "Status", "reason": "Invalid", "message": message})
-    head = f"HTTP/1.1 422 No\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-    return answer(head.encode() + body)
-
-
 @pytest.mark.parametrize(
     ("message", "kept"),
     [
@@ -244,7 +212,9 @@ def _status(message: str) -> Callable[[Any], None]:
 def test_why_a_call_failed_is_kept_on_one_line(
     scripted: Any, journaled: Journaled, message: str, kept: str
 ) -> None:
-    journaled.over(scripted(_status(message)).endpoint).send(POST)
+    status = {"kind": "Status", "reason": "Invalid", "message": message}
+    server = scripted(answer("422 No", msgspec.json.encode(status)))
+    journaled.over(server.endpoint).send(POST)
     [(_, completion)] = journaled.pairs()
     assert (completion.reason, completion.message) == ("Invalid", kept)
 
@@ -252,7 +222,6 @@ def test_why_a_call_failed_is_kept_on_one_line(
 def test_a_message_in_an_object_is_none_of_an_error(scripted: Any, journaled: Journaled) -> None:
     """An Event has a text of this name, another kind may have anything."""
     body = b'{"message":["x"],"metadata":{"uid":"u"}}'
-    head = f"HTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-    journaled.over(scripted(answer(head.encode() + body)).endpoint).send(POST)
+    journaled.over(scripted(answer("201 Created", body)).endpoint).send(POST)
     [(_, completion)] = journaled.pairs()
     assert (completion.uid, completion.message) == ("u", "")

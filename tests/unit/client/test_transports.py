@@ -54,11 +54,7 @@ def test_one_connection_is_kept_for_a_thread(scripted: Any, transport_to: Any) -
 def test_each_thread_has_a_connection_of_its_own(scripted: Any) -> None:
     here, there = threading.Event(), threading.Event()
 
-    def first(connection: socket.socket) -> None:
-        http_answers.read_request(connection)
-        connection.sendall(http_answers.OK)
-
-    server = scripted(first, first)
+    server = scripted(*[http_answers.answering(http_answers.OK)] * 2)
     transport = transports.HttpTransport(server.endpoint)
 
     def call() -> None:
@@ -77,10 +73,6 @@ def test_each_thread_has_a_connection_of_its_own(scripted: Any) -> None:
 
 
 # ---------------------------------------------------------------- no complete response
-
-
-def hang_up(connection: socket.socket) -> None:
-    http_answers.read_request(connection)
 
 
 @pytest.mark.parametrize(
@@ -139,17 +131,10 @@ def test_a_kept_connection_that_the_server_has_ended_is_no_reason_to_send_twice(
 
 
 def test_silence_is_a_lost_answer(scripted: Any, transport_to: Any) -> None:
-    over = threading.Event()
-
-    def be_silent(connection: socket.socket) -> None:
-        http_answers.read_request(connection)
-        over.wait(20)
-
-    server = scripted(be_silent)
+    server = scripted(lambda connection: connection.recv(65536) and connection.recv(1))
     request = transports.Request(method="GET", path="/", timeout_s=0.1)
     with pytest.raises(transports.TransportError) as caught:
         transport_to(server.endpoint).send(request)
-    over.set()
     assert caught.value.sent
 
 
@@ -251,26 +236,7 @@ def test_a_watch_is_closed_from_another_thread(scripted: Any, transport_to: Any)
 
 
 def test_a_watch_that_gets_no_answer(scripted: Any, transport_to: Any) -> None:
-    server = scripted(hang_up)
+    server = scripted(http_answers.read_request)
     with pytest.raises(transports.TransportError, match="got no response") as caught:
         transport_to(server.endpoint).watch(GET)
     assert caught.value.sent
-
-
-def test_watches_do_not_keep_requests_waiting(scripted: Any, transport_to: Any) -> None:
-    """A watch has a connection of its own."""
-
-    def watch_then_answer(connection: socket.socket) -> None:
-        http_answers.read_request(connection)
-        connection.sendall(STREAM)
-        other, _ = server._socket.accept()
-        with other:
-            http_answers.read_request(other)
-            other.sendall(http_answers.OK)
-        connection.sendall(chunk(b"late\n") + b"0\r\n\r\n")
-
-    server = scripted(watch_then_answer)
-    transport = transport_to(server.endpoint)
-    watch = transport.watch(GET)
-    assert transport.send(GET).status == 200
-    assert list(watch) == [b"late"]

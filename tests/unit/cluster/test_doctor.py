@@ -11,24 +11,6 @@ from harness import errors
 from harness.cluster import doctor as doctors
 
 
-def test_a_kind_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    found, *limits = doctors.examine("kind")
-    assert found.state == "missing"
-    assert "in PATH, found no docker: install it" in found.remedy
-    assert {item.part for item in limits} <= {
-        "inotify max_user_watches",
-        "inotify max_user_instances",
-    }
-
-
-def test_embedded_needs_nothing_that_is_not_here(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert not [item for item in doctors.examine("embedded") if item.state == "missing"]
-
-
 def install(folder: pathlib.Path, **versions: str) -> None:
     folder.mkdir()
     for name, said in versions.items():

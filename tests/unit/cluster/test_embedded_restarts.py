@@ -103,27 +103,19 @@ def _sees(path: pathlib.Path) -> bool:
         return False
 
 
-def test_a_watch_resumes_where_it_was(cluster: Cluster) -> None:
-    made = [create(cluster, f"node-{number}") for number in range(3)]
-    version = made[0]["metadata"]["resourceVersion"]
-    cluster.restart_api_server(kill=True, down_s=0.0)
-    with apis.connected(cluster.kubeconfig) as api:
-        watch = api.watch(apis.NODES, resource_version=version)
-        lines = iter(watch)
-        assert all(f'"node-{number}"'.encode() in next(lines) for number in (1, 2))
-        watch.close()
+def begin_restart(cluster: Cluster, *, down_s: float) -> threading.Thread:
+    """Restart it in a thread; return once it is down."""
+    (pid,) = cluster.pids
+    options = {"kill": True, "down_s": down_s}
+    restart = threading.Thread(target=cluster.restart_api_server, kwargs=options)
+    restart.start()
+    clocks.wait_until(lambda: not psutil.pid_exists(pid), timeout_s=TIMEOUT_S, why="its end")
+    return restart
 
 
 def test_its_end_is_not_reported_while_it_is_restarted(cluster: Cluster) -> None:
     seen: list[str | None] = []
-    (pid,) = cluster.pids
-    restart = threading.Thread(
-        target=cluster.restart_api_server, kwargs={"kill": True, "down_s": 0.3}
-    )
-    restart.start()
-    clocks.wait_until(
-        lambda: not psutil.pid_exists(pid), timeout_s=TIMEOUT_S, why="the end of the server"
-    )
+    restart = begin_restart(cluster, down_s=0.3)
     while restart.is_alive():
         seen.append(cluster.exit_report())
         clocks.sleep(0.01)
@@ -168,13 +160,7 @@ def test_damaged_data_are_named(cluster: Cluster, folder: pathlib.Path) -> None:
 
 def test_down_ends_a_restart_that_is_under_way(cluster: Cluster) -> None:
     (pid,) = cluster.pids
-    restart = threading.Thread(
-        target=cluster.restart_api_server, kwargs={"kill": True, "down_s": 3600.0}
-    )
-    restart.start()
-    clocks.wait_until(
-        lambda: not psutil.pid_exists(pid), timeout_s=TIMEOUT_S, why="the end of the server"
-    )
+    restart = begin_restart(cluster, down_s=3600.0)
     cluster.down()
     restart.join(TIMEOUT_S)
     assert not restart.is_alive()

@@ -1,10 +1,8 @@
 """A cluster that exists: what is asked before it is used, and that looking changes nothing."""
 
-import http.server
 import json
 import pathlib
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from harness import errors
 from harness.client import apis
 from harness.cluster import embedded_cluster, existing_cluster, interfaces, providers
 from harness.scenario import profiles
+from tests.support import answering_servers
 
 
 @pytest.fixture
@@ -121,51 +120,7 @@ def test_credentials_that_have_expired(kubeconfig: pathlib.Path) -> None:
         provider(kubeconfig).check()
 
 
-class Answers(http.server.BaseHTTPRequestHandler):
-    """A server whose answers are given: what our own would never say."""
-
-    answers: dict[str, tuple[int, dict[str, Any]]]
-
-    def do_GET(self) -> None:
-        code, body = self.answers.get(self.path, (404, {}))
-        data = json.dumps(body).encode()
-        self.send_response(code)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args: object) -> None:
-        del args
-
-
-@pytest.fixture
-def answering(tmp_path: pathlib.Path) -> Iterator[Callable[..., pathlib.Path]]:
-    servers = []
-
-    def start(answers: dict[str, tuple[int, dict[str, Any]]]) -> pathlib.Path:
-        handler = type("Handler", (Answers,), {"answers": answers})
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        servers.append((server, thread))
-        path = tmp_path / "answering"
-        cluster = {"server": f"http://127.0.0.1:{server.server_port}"}
-        document = {
-            "current-context": "c",
-            "contexts": [{"name": "c", "context": {"cluster": "c"}}],
-            "clusters": [{"name": "c", "cluster": cluster}],
-        }
-        path.write_text(json.dumps(document))
-        return path
-
-    yield start
-    for server, thread in servers:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-VERSION = {"/version": (200, {"gitVersion": "v1.30.1"})}
+Answers = dict[str, answering_servers.Answer]
 FORBIDDEN = {
     "kind": "Status",
     "code": 403,
@@ -174,20 +129,21 @@ FORBIDDEN = {
 }
 
 
-def test_a_server_that_is_too_old(answering: Callable[..., pathlib.Path]) -> None:
-    with pytest.raises(
-        errors.ClusterError, match=r"GET /apis/resource.k8s.io/v1, got 404 .*use Kubernetes 1.34"
+ALLOWED: Answers = {"/apis/resource.k8s.io/v1": (200, {})}
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({}, r"GET /apis/resource.k8s.io/v1, got 404 .*use Kubernetes 1.34"),
+        (ALLOWED | {"/api/v1/namespaces/default": (403, FORBIDDEN)}, r"got 403 .*jane"),
+    ],
+    ids=["too-old", "forbidden"],
+)
+def test_a_server_that_cannot_be_used(tmp_path: pathlib.Path, answers: Answers, words: str) -> None:
+    known = answers | {"/version": (200, {"gitVersion": "v1.30.1"})}
+    with (
+        answering_servers.serving(tmp_path / "k", lambda at: known.get(at, (404, {}))) as path,
+        pytest.raises(errors.ClusterError, match=words),
     ):
-        provider(answering(VERSION)).check()
-
-
-def test_credentials_that_may_nothing(answering: Callable[..., pathlib.Path]) -> None:
-    path = answering(
-        VERSION
-        | {
-            "/apis/resource.k8s.io/v1": (200, {}),
-            "/api/v1/namespaces/default": (403, FORBIDDEN),
-        }
-    )
-    with pytest.raises(errors.ClusterError, match=r"got 403 .*jane"):
         provider(path).check()

@@ -20,12 +20,6 @@ def test_a_host_without_boot_ids(monkeypatch: pytest.MonkeyPatch, tmp_path: path
     assert clocks.boot_id() == "unknown"
 
 
-def test_a_condition_is_asked_until_it_is_true() -> None:
-    answers = iter([0, None, "yes"])
-    clocks.wait_until(lambda: next(answers), timeout_s=30, why="a yes", interval_s=0)
-    assert next(answers, "asked no more") == "asked no more"
-
-
 def test_a_timeout_says_what_was_waited_for() -> None:
     with pytest.raises(errors.WaitTimeoutError, match=r"waited 0\.01 s for the sun to rise"):
         clocks.wait_until(lambda: False, timeout_s=0.01, why="the sun to rise", interval_s=0.001)

@@ -25,14 +25,6 @@ class Tracing(concurrency.Runtime):
         self.slept_s: list[float] = []
         self.now_ns = 0
 
-    def lock(self, name: str) -> concurrency.Lock:
-        self.asked.append(f"lock {name}")
-        return super().lock(name)
-
-    def condition(self, name: str) -> concurrency.Condition:
-        self.asked.append(f"condition {name}")
-        return super().condition(name)
-
     def sleep(self, seconds: float) -> None:
         self.slept_s.append(seconds)
         self.now_ns += round(seconds * 1e9)
@@ -86,24 +78,6 @@ def test_pauses_come_as_often_and_are_as_long_as_asked() -> None:
     assert len(pauses(7, probability=1.0)) == 200
 
 
-def test_everything_comes_from_the_installed_runtime() -> None:
-    runtime = Tracing()
-    with concurrency.install(runtime):
-        concurrency.lock("l")
-        concurrency.Event("e")
-        concurrency.Queue[int]("q")
-        concurrency.step("a.done", claim="c")
-        concurrency.sleep(1.5)
-        assert concurrency.monotonic_s() == 1.5
-        assert concurrency.monotonic_ns() == 1_500_000_000
-    assert runtime.asked == [
-        "lock l",
-        "condition e",
-        "condition q",
-        "step a.done {'claim': 'c'}",
-    ]
-
-
 def test_what_was_installed_before_comes_back_also_after_an_error() -> None:
     taken: Taken = []
     outer, inner = Tracing(), Tracing()
@@ -116,24 +90,3 @@ def test_what_was_installed_before_comes_back_also_after_an_error() -> None:
     assert (outer.asked, inner.asked) == (["step outer.done {}"], [])
     assert taken == [("real.done", {})]
     assert concurrency.monotonic_ns() > 0
-
-
-def test_a_wait_with_a_timeout_ends_in_virtual_time() -> None:
-    """A condition whose waits let virtual time pass is all that a controlled runtime needs."""
-
-    class Impatient(Tracing):
-        def condition(self, name: str) -> concurrency.Condition:
-            made = super().condition(name)
-
-            def wait(timeout: float | None = None) -> bool:
-                assert timeout is not None
-                self.sleep(timeout)
-                return False
-
-            made.wait = wait  # type: ignore[method-assign]
-            return made
-
-    runtime = Impatient()
-    with concurrency.install(runtime):
-        assert not concurrency.Event("e").wait(3600)
-    assert runtime.slept_s == [3600]

@@ -29,18 +29,6 @@ class Tasks(concurrency.WorkerThread):
         return self.tasks[0][0] - concurrency.monotonic_s() if self.tasks else None
 
 
-def test_tasks_are_done_in_order_once_they_are_due() -> None:
-    tasks, done, last = Tasks(), list[int](), threading.Event()
-    tasks.start()
-    tasks.put(0.0, lambda: done.append(1))
-    tasks.put(0.01, lambda: done.append(2))
-    tasks.put(0.02, last.set)
-    assert last.wait(TIMEOUT_S)
-    tasks.stop()
-    assert done == [1, 2]
-    assert tasks.tasks == []
-
-
 def test_a_stopped_thread_finishes_its_task_and_drops_the_others() -> None:
     tasks, begun, may_end = Tasks(), threading.Event(), threading.Event()
     done: list[str] = []

@@ -117,11 +117,23 @@ def connection(
         yield made, {"Authorization": f"Bearer {endpoint.token}"}
 
 
+def request(
+    kubeconfig: pathlib.Path, method: str, path: str, body: Any = None, **headers: str
+) -> tuple[http.client.HTTPResponse, bytes]:
+    """Send one on a connection of its own; return the response and its body."""
+    with connection(kubeconfig) as (made, common):
+        made.request(method, path, body, {**common, **headers})
+        response = made.getresponse()
+        return response, response.read()
+
+
 def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
 CONFIG_MAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
+PATH = "/api/v1/namespaces/default/configmaps"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 def create(api: apis.Api, name: str, **data: str) -> Object:

@@ -23,7 +23,6 @@ body = sys.argv[2].encode()
 transport.send(transports.Request(
     method="POST", path="/api/v1/namespaces/default/configmaps", body=body))
 """
-PROTOBUF = "application/vnd.kubernetes.protobuf"
 CREATES = {"verbs": ["create"], "resource": "configmaps", "clients": ["scheduler"]}
 
 
@@ -47,15 +46,6 @@ def create(proxy: proxies.Proxy, name: str) -> Object:
         return proxies.create(api, name)
 
 
-def request(
-    proxy: proxies.Proxy, method: str, path: str, body: bytes | None = None, **headers: str
-) -> tuple[http.client.HTTPResponse, bytes]:
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request(method, path, body, {**common, **headers})
-        response = connection.getresponse()
-        return response, response.read()
-
-
 # -------------------------------------------------------------- without faults
 
 
@@ -77,8 +67,8 @@ def test_every_verb_passes(proxy: proxies.Proxy, server: apis.Api) -> None:
 
 def test_a_head_has_the_length_and_no_body(proxy: proxies.Proxy) -> None:
     path = "/healthz"
-    got, body = request(proxy, "GET", path)
-    head, nothing = request(proxy, "HEAD", path)
+    got, body = proxies.request(proxy.kubeconfig(), "GET", path)
+    head, nothing = proxies.request(proxy.kubeconfig(), "HEAD", path)
     assert (head.status, nothing) == (200, b"")
     assert head.headers["Content-Length"] == got.headers["Content-Length"] == str(len(body))
 
@@ -87,14 +77,12 @@ def test_a_protobuf_body_passes_byte_for_byte(
     proxy: proxies.Proxy, server: apis.Api, folder: pathlib.Path
 ) -> None:
     made = proxies.create(server, "protobuf", a="b")
-    path = "/api/v1/namespaces/default/configmaps/protobuf"
-    _, got = request(proxy, "GET", path, Accept=PROTOBUF)
-    with proxies.connection(folder / "tls") as (connection, common):
-        connection.request("GET", path, headers={**common, "Accept": PROTOBUF})
-        assert connection.getresponse().read() == got
+    path = f"{proxies.PATH}/protobuf"
+    _, got = proxies.request(proxy.kubeconfig(), "GET", path, Accept=proxies.PROTOBUF)
+    assert proxies.request(folder / "tls", "GET", path, Accept=proxies.PROTOBUF)[1] == got
     changed = got.replace(b"\n\x01a\x12\x01b", b"\n\x01a\x12\x01c")  # data: a=c
-    headers = {"Accept": PROTOBUF, "Content-Type": PROTOBUF}
-    response, _ = request(proxy, "PUT", path, changed, **headers)
+    headers = {"Accept": proxies.PROTOBUF, "Content-Type": proxies.PROTOBUF}
+    response, _ = proxies.request(proxy.kubeconfig(), "PUT", path, changed, **headers)
     assert response.status == 200
     stored = server.get(proxies.CONFIG_MAPS, "protobuf", namespace="default")
     assert (stored["metadata"]["uid"], stored["data"]) == (made["metadata"]["uid"], {"a": "c"})
@@ -106,7 +94,7 @@ def test_a_chunked_request_arrives_whole(proxy: proxies.Proxy, server: apis.Api)
         pieces = (body[at : at + 10_000] for at in range(0, len(body), 10_000))
         connection.request(
             "POST",
-            "/api/v1/namespaces/default/configmaps",
+            proxies.PATH,
             pieces,
             {**common, "Content-Type": "application/json"},
             encode_chunked=True,
@@ -115,37 +103,21 @@ def test_a_chunked_request_arrives_whole(proxy: proxies.Proxy, server: apis.Api)
     assert "chunked" in proxies.names(server)
 
 
-def test_a_long_list_passes_whole(proxy: proxies.Proxy, server: apis.Api) -> None:
-    for number in range(40):
-        proxies.create(server, f"long-{number}", text="x" * 100_000)
-    with proxy.api() as api:
-        listed = api.list(proxies.CONFIG_MAPS, namespace="default").items
-    assert listed == server.list(proxies.CONFIG_MAPS, namespace="default").items
-    for number in range(40):
-        server.delete(proxies.CONFIG_MAPS, f"long-{number}", namespace="default")
-
-
-def test_a_request_without_the_token_is_refused(proxy: proxies.Proxy) -> None:
-    with proxies.connection(proxy.kubeconfig()) as (connection, _):
-        for authorization in ("", "Bearer wrong"):
+def test_a_request_without_the_token_of_its_client_is_refused(proxy: proxies.Proxy) -> None:
+    with (
+        proxies.connection(proxy.kubeconfig(proxies.KUBELET)) as (_, others),
+        proxies.connection(proxy.kubeconfig()) as (connection, _),
+    ):
+        for authorization in ("", "Bearer wrong", others["Authorization"]):
             connection.request("GET", "/api", headers={"Authorization": authorization})
             response = connection.getresponse()
             assert (response.status, json.loads(response.read())["reason"]) == (401, "Unauthorized")
 
 
-def test_the_token_of_another_client_is_refused(proxy: proxies.Proxy) -> None:
-    with (
-        proxies.connection(proxy.kubeconfig(proxies.KUBELET)) as (_, others),
-        proxies.connection(proxy.kubeconfig()) as (connection, _),
-    ):
-        connection.request("GET", "/api", headers=others)
-        assert connection.getresponse().status == 401
-
-
 def test_an_upgrade_is_refused(proxy: proxies.Proxy) -> None:
     upgrade = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
-    response, body = request(
-        proxy, "POST", "/api/v1/namespaces/default/pods/a/exec?command=ls", **upgrade
+    response, body = proxies.request(
+        proxy.kubeconfig(), "POST", "/api/v1/namespaces/default/pods/a/exec?command=ls", **upgrade
     )
     assert response.status == 501
     assert "use the cluster's own kubeconfig for exec" in json.loads(body)["message"]
@@ -158,10 +130,10 @@ def test_a_rejected_write_is_not_carried_out(proxy: proxies.Proxy, server: apis.
     action = {"type": "reject", "code": 429, "reason": "TooManyRequests", "retryAfterSeconds": 7}
     name = proxy.add("request", action, match=CREATES, count=1)
     body = json.dumps(proxies.config_map("rejected")).encode()
-    response, status = request(
-        proxy,
+    response, status = proxies.request(
+        proxy.kubeconfig(),
         "POST",
-        "/api/v1/namespaces/default/configmaps",
+        proxies.PATH,
         body,
         **{"Content-Type": "application/json", "User-Agent": "tests"},
     )
@@ -171,7 +143,7 @@ def test_a_rejected_write_is_not_carried_out(proxy: proxies.Proxy, server: apis.
     (applied,) = proxy.applied(name)
     assert applied["facts"] == {
         "verb": "create",
-        "path": "/api/v1/namespaces/default/configmaps",
+        "path": proxies.PATH,
         "userAgent": "tests",
         "client": "scheduler",
         "resource": "configmaps",
@@ -241,9 +213,9 @@ def test_what_is_blocked_waits_for_its_release(
 def test_the_facts_of_a_protobuf_response_are_read(proxy: proxies.Proxy, server: apis.Api) -> None:
     made = proxies.create(server, "read-as-protobuf")["metadata"]
     name = proxy.add("response", {"type": "lose"}, match={"name": "read-as-protobuf"}, count=1)
-    path = "/api/v1/namespaces/default/configmaps/read-as-protobuf"
+    path = f"{proxies.PATH}/read-as-protobuf"
     with pytest.raises(http.client.RemoteDisconnected):
-        request(proxy, "GET", path, Accept=PROTOBUF)
+        proxies.request(proxy.kubeconfig(), "GET", path, Accept=proxies.PROTOBUF)
     facts = proxy.applied(name)[0]["facts"]
     assert (facts["uid"], facts["resourceVersion"]) == (made["uid"], int(made["resourceVersion"]))
 
@@ -254,7 +226,7 @@ def test_a_truncated_response_breaks_off_in_its_body(
     proxies.create(server, "truncated", text="x" * 1000)
     proxy.add("response", {"type": "truncate"}, match={"name": "truncated"}, count=1)
     with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request("GET", "/api/v1/namespaces/default/configmaps/truncated", headers=common)
+        connection.request("GET", f"{proxies.PATH}/truncated", headers=common)
         response = connection.getresponse()
         assert response.status == 200
         with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):

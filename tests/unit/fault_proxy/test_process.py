@@ -1,5 +1,6 @@
 """The proxy as a process: what it refuses, how it ends, and what it leaves behind."""
 
+import base64
 import contextlib
 import json
 import pathlib
@@ -34,15 +35,11 @@ def refused(settings: pathlib.Path) -> tuple[int, str]:
     return ended.returncode, ended.stderr
 
 
-def changed_kubeconfig(path: pathlib.Path, into: pathlib.Path, change: Change) -> pathlib.Path:
-    document = json.loads(path.read_text())
-    change(document)
-    into.write_text(json.dumps(document))
-    return into
-
-
 def edit(settings: pathlib.Path, change: Change) -> pathlib.Path:
-    return changed_kubeconfig(settings, settings, change)
+    document = json.loads(settings.read_text())
+    change(document)
+    settings.write_text(json.dumps(document))
+    return settings
 
 
 # ------------------------------------------------------------------ bad input
@@ -71,60 +68,35 @@ def test_settings_that_cannot_be_used(tmp_path: pathlib.Path, change: Change, me
     assert message in text
 
 
-def test_a_kubeconfig_that_is_damaged(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "upstream").write_text("[]")
-    settings = proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER)
-    code, text = refused(settings)
-    assert code == 2
-    assert "expected a kubeconfig (kind Config), got another document" in text
+OTHER = base64.b64encode(tls_authorities.Authority("other", days=1).certificate).decode()
 
 
-def test_a_server_that_does_not_listen(
-    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
+@pytest.mark.parametrize(
+    ("section", "change", "code", "words"),
+    [
+        ("", {"kind": "Pod"}, 2, "expected a kubeconfig (kind Config), got another document"),
+        ("cluster", {"server": "https://127.0.0.1:1"}, 1, "an API server at 127.0.0.1:1"),
+        ("cluster", {"server": "https://127.0.0.1:1"}, 1, "Connection refused"),
+        ("cluster", {"certificate-authority-data": OTHER}, 1, "certificate verify failed"),
+        ("user", {"token": "wrong"}, 1, "it answered 401: renew them"),
+    ],
+)
+def test_an_api_server_that_cannot_be_used(
+    folder: pathlib.Path,
+    server: apis.Api,
+    tmp_path: pathlib.Path,
+    section: str,
+    change: dict[str, str],
+    code: int,
+    words: str,
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    upstream = changed_kubeconfig(
-        folder / "tls",
-        tmp_path / "upstream",
-        lambda document: document["clusters"][0]["cluster"].update(
-            server=f"https://127.0.0.1:{port}"
-        ),
-    )
-    code, text = refused(proxies.settings_file(tmp_path, upstream, proxies.SCHEDULER))
-    assert code == 1
-    assert f"expected an API server at 127.0.0.1:{port}" in text
-    assert "Connection refused" in text
-
-
-def test_a_server_with_an_unknown_certificate(
-    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
-) -> None:
-    other = tls_authorities.Authority("other", days=1).certificate
-    (tmp_path / "ca.pem").write_bytes(other)
-
-    def change(document: dict[str, Any]) -> None:
-        cluster = document["clusters"][0]["cluster"]
-        del cluster["certificate-authority-data"]
-        cluster["certificate-authority"] = str(tmp_path / "ca.pem")
-
-    upstream = changed_kubeconfig(folder / "tls", tmp_path / "upstream", change)
-    code, text = refused(proxies.settings_file(tmp_path, upstream, proxies.SCHEDULER))
-    assert code == 1
-    assert "certificate verify failed" in text
-
-
-def test_credentials_that_are_rejected(
-    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
-) -> None:
-    upstream = changed_kubeconfig(
-        folder / "tls",
-        tmp_path / "upstream",
-        lambda document: document["users"][0]["user"].update(token="wrong"),
-    )
-    code, text = refused(proxies.settings_file(tmp_path, upstream, proxies.SCHEDULER))
-    assert code == 1
-    assert "it answered 401: renew them" in text
+    document = json.loads((folder / "tls").read_text())
+    changed = document[f"{section}s"][0][section] if section else document
+    changed.update(change)
+    (tmp_path / "upstream").write_text(json.dumps(document))
+    found = refused(proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER))
+    assert found[0] == code
+    assert words in found[1]
 
 
 @pytest.mark.parametrize("part", ["client", "admin"])
@@ -168,7 +140,7 @@ def test_a_signal_ends_it_in_order(
         watch = api.watch(proxies.CONFIG_MAPS, resource_version="1", namespace="default")
         connection.request(
             "POST",
-            "/api/v1/namespaces/default/configmaps",
+            proxies.PATH,
             body,
             {**common, "Content-Type": "application/json"},
         )

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from harness import tls_authorities
+from tests.support import written_kubeconfigs
 from tests.unit.fault_proxy import proxies, recording_upstream
 
 PLUGIN = """
@@ -44,17 +45,9 @@ def upstream(
 def start(
     folder: pathlib.Path, certificate: bytes, url: str, user: dict[str, Any], **cluster: Any
 ) -> proxies.Proxy:
-    path = folder / "upstream.kubeconfig"
     data = base64.b64encode(certificate).decode()
-    section = {"server": url, "certificate-authority-data": data, **cluster}
-    document = {
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": section}],
-        "users": [{"name": "u", "user": user}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    path.write_text(json.dumps(document))
+    settings = {"certificate-authority-data": data, **cluster}
+    path = written_kubeconfigs.write(folder / "upstream.kubeconfig", url, user=user, **settings)
     return proxies.start_proxy(folder, proxies.settings_file(folder, path, proxies.SCHEDULER))
 
 
@@ -89,13 +82,17 @@ def pair(
 
 
 def send(
-    proxy: proxies.Proxy, method: str = "GET", path: str = "/any", body: Any = None, **headers: str
+    proxy: proxies.Proxy,
+    method: str = "GET",
+    path: str = "/any",
+    body: Any = None,
+    *,
+    status: int = 200,
+    **headers: str,
 ) -> Any:
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request(method, path, body, {**common, **headers})
-        response = connection.getresponse()
-        assert response.status == 200
-        return json.loads(response.read())
+    response, answer = proxies.request(proxy.kubeconfig(), method, path, body, **headers)
+    assert response.status == status
+    return json.loads(answer)
 
 
 def values(described: dict[str, Any], name: str) -> list[str]:
@@ -131,9 +128,7 @@ def test_a_token_file_that_changes_is_read_again(
     assert values(send(proxy), "authorization") == ["Bearer first"]
     (tmp_path / "token").write_text("second\n")
     upstream.rejected.add("Bearer first")
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request("GET", "/any", headers=common)
-        assert connection.getresponse().status == 401
+    send(proxy, status=401)
     assert values(send(proxy), "authorization") == ["Bearer second"]
 
 
@@ -152,9 +147,7 @@ def test_an_exec_plugin_runs_again_after_a_rejection(
     (first,) = values(send(proxy), "authorization")
     assert values(send(proxy), "authorization") == [first]
     upstream.rejected.add(first)
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request("GET", "/any", headers=common)
-        assert connection.getresponse().status == 401
+    send(proxy, status=401)
     (second,) = values(send(proxy), "authorization")
     assert first.startswith("Bearer token-")
     assert second not in (first, "")
@@ -206,9 +199,7 @@ def test_headers_of_one_connection_do_not_pass(pair: Pair) -> None:
     names = {name for name, _ in described["headers"]}
     assert {"accept", "x-other"} <= names
     assert not {"x-own", "te", "user-agent"} & names
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request("GET", "/any", headers=common)
-        headers = connection.getresponse().headers
+    headers = proxies.request(proxy.kubeconfig(), "GET", "/any")[0].headers
     assert headers.get_all("X-Twice") == ["a", "b"]
     assert "X-Hop" not in headers
 
@@ -221,11 +212,9 @@ def test_a_body_passes_with_any_method(pair: Pair, method: str) -> None:
 
 
 def test_a_compressed_response_passes_as_it_is(pair: Pair) -> None:
-    with proxies.connection(pair[0].kubeconfig()) as (connection, common):
-        connection.request("GET", "/gzip", headers={**common, "Accept-Encoding": "gzip"})
-        response = connection.getresponse()
-        assert response.headers["Content-Encoding"] == "gzip"
-        assert response.read()[:2] == b"\x1f\x8b"
+    accepted = {"Accept-Encoding": "gzip"}
+    response, body = proxies.request(pair[0].kubeconfig(), "GET", "/gzip", **accepted)
+    assert (response.headers["Content-Encoding"], body[:2]) == ("gzip", b"\x1f\x8b")
 
 
 def test_a_body_that_is_too_large_is_refused(pair: Pair) -> None:
@@ -249,11 +238,8 @@ def test_a_body_that_is_too_large_is_refused(pair: Pair) -> None:
 def test_a_response_that_breaks_off_is_not_whole_for_the_client(
     pair: Pair,
 ) -> None:
-    with proxies.connection(pair[0].kubeconfig()) as (connection, common):
-        connection.request("GET", "/broken", headers=common)
-        response = connection.getresponse()
-        with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
-            response.read()
+    with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+        proxies.request(pair[0].kubeconfig(), "GET", "/broken")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])

@@ -11,8 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from harness import clocks, processes, protobuf_wire
-from harness.apiserver.serializer import protobuf
+from harness import clocks, processes
 from harness.client import apis, transports
 from tests.unit.fault_proxy import proxies
 
@@ -73,13 +72,12 @@ def test_protobuf_events_pass_byte_for_byte(
 ) -> None:
     version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
     make(server, 5)
-    streams = []
-    for kubeconfig in (folder / "tls", proxy.kubeconfig()):
-        with proxies.connection(kubeconfig) as (connection, common):
-            accept = "application/vnd.kubernetes.protobuf;stream=watch"
-            path = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1&resourceVersion="
-            connection.request("GET", path + version, headers={**common, "Accept": accept})
-            streams.append(connection.getresponse().read())
+    path = f"{proxies.PATH}?watch=1&timeoutSeconds=1&resourceVersion={version}"
+    accepted = {"Accept": f"{proxies.PROTOBUF};stream=watch"}
+    streams = [
+        proxies.request(kubeconfig, "GET", path, **accepted)[1]
+        for kubeconfig in (folder / "tls", proxy.kubeconfig())
+    ]
     assert streams[0] == streams[1] != b""
 
 
@@ -153,12 +151,11 @@ def test_a_watch_that_is_held_ends_without_what_was_held(
 def with_initial_events(proxy: proxies.Proxy, *, timeout_s: int) -> list[dict[str, Any]]:
     """The events of a watch that begins with what is there."""
     path = (
-        f"/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds={timeout_s}"
+        f"{proxies.PATH}?watch=1&timeoutSeconds={timeout_s}"
         "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
     )
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        connection.request("GET", path, headers=common)
-        return [json.loads(line) for line in connection.getresponse().read().splitlines()]
+    lines = proxies.request(proxy.kubeconfig(), "GET", path)[1].splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def test_bookmarks_are_withheld(proxy: proxies.Proxy, server: apis.Api) -> None:
@@ -201,29 +198,13 @@ def connections_of(server: processes.Process) -> list[Any]:
     return [item for item in found if item.status == psutil.CONN_ESTABLISHED]
 
 
-def test_a_watch_in_protobuf_ends_with_410(proxy: proxies.Proxy, server: apis.Api) -> None:
-    name = proxy.add("event", {"type": "gone"}, match=EVENTS, count=1)
-    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
-    make(server, 1)
-    with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        accept = "application/vnd.kubernetes.protobuf;stream=watch"
-        path = f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}"
-        connection.request("GET", path, headers={**common, "Accept": accept})
-        frame = connection.getresponse().read()
-    event = protobuf_wire.parts(frame[4:])
-    assert event[1] == b"ERROR"
-    status = protobuf.document(protobuf_wire.first(event[2], 1))
-    assert (status["code"], status["reason"]) == (410, "Expired")
-    assert proxy.applied(name)[0]["facts"]["uid"]
-
-
 def test_a_connection_is_used_again_after_410(proxy: proxies.Proxy, server: apis.Api) -> None:
     """The response of the watch has ended for the client, although the API server's goes on."""
     proxy.add("event", {"type": "gone"}, match=EVENTS, count=1)
     version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
     make(server, 1)
     with proxies.connection(proxy.kubeconfig()) as (connection, common):
-        path = f"/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}"
+        path = f"{proxies.PATH}?watch=1&resourceVersion={version}"
         connection.request("GET", path, headers=common)
         assert json.loads(connection.getresponse().read())["type"] == "ERROR"
         used = connection.sock
@@ -234,7 +215,7 @@ def test_a_connection_is_used_again_after_410(proxy: proxies.Proxy, server: apis
 
 def test_a_slow_client_does_not_stop_the_others(proxy: proxies.Proxy, server: apis.Api) -> None:
     """It reads nothing; the proxy stops to read its watch, and keeps a bounded part of it."""
-    path = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=1"
+    path = f"{proxies.PATH}?watch=1&resourceVersion=1"
     with proxies.connection(proxy.kubeconfig()) as (connection, common), proxy.api() as api:
         connection.request("GET", path, headers=common)
         with watching(api) as events:

@@ -97,18 +97,3 @@ def test_a_device_that_is_noted_twice_is_refused() -> None:
         preparations.PreparationError, match="device v/p/d of claim c is there twice"
     ):
         cdi_devices.require_distinct(info)
-
-
-def test_a_container_gets_the_devices_of_the_requests_that_it_names() -> None:
-    info = claim_infos.ClaimInfo(namespace="ns", name="c", uid="u", devices=["v/p/d", "w/p/d"])
-    info.prepared = {
-        "w": (preparations.PreparedDevice(pool="p", device="d", cdi_device_ids=("w/c=all",)),),
-        "v": tuple(
-            preparations.PreparedDevice(
-                pool="p", device=name, request_names=(name,), cdi_device_ids=(f"v/c={name}",)
-            )
-            for name in ("gpu", "nic")
-        ),
-    }
-    assert info.cdi_ids() == ["v/c=gpu", "v/c=nic", "w/c=all"]
-    assert info.cdi_ids("nic") == ["v/c=nic", "w/c=all"]

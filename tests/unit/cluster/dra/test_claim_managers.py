@@ -233,62 +233,21 @@ def test_a_claim_of_the_checkpoint_that_the_driver_never_prepared(tmp_path: path
     assert nodes.claims.pods() == {("ns/a", "uid-of-a", NODE)}  # it may be tried again
 
 
-def test_containers_find_the_variables_of_the_requests_that_they_use(nodes: Nodes) -> None:
-    user = pod("a", "c", "other", "unused")
-    user["spec"]["containers"] = [
-        {"name": "both", "resources": {"claims": [{"name": "entry-c"}, {"name": "entry-other"}]}},
-        {"name": "one", "resources": {"claims": [{"name": "entry-c", "request": "gpu"}]}},
-        {"name": "none", "resources": {"claims": [{"name": "entry-c", "request": "nic"}]}},
-        {"name": "plain"},
-    ]
-    for name in ("c", "other", "unused"):
-        nodes.claim(name, user, device=name)
-    nodes.claims.prepare(user)
-    nodes.claims.start_containers(user)
-    started = [r for r in nodes.records() if isinstance(r, records.ContainerStarted)]
-    assert {record.container: record.environment for record in started} == {
-        "both": {"claim_c_gpu": "true", "claim_other_gpu": "true"},
-        "one": {"claim_c_gpu": "true"},
-        "none": {},
-    }
-
-
-def test_containers_find_the_devices_of_their_extended_resources(nodes: Nodes) -> None:
-    """The pod names no claim; its status says which container uses which request."""
+def test_a_container_that_asks_for_no_extended_resource_gets_no_device_of_it(nodes: Nodes) -> None:
+    """Although the status of the pod says that it uses the request."""
     user = pod("a")
-    resources = {"requests": {"example.com/gpu": "1"}}
     user["spec"]["containers"] = [
-        {"name": "asks", "resources": resources},
-        {"name": "asks too, and is not mapped", "resources": resources},
-        {"name": "is mapped, and asks for nothing"},
+        {"name": "asks", "resources": {"requests": {"example.com/gpu": "1"}}},
+        {"name": "is silent"},
     ]
-    user["status"] = {
-        "extendedResourceClaimStatus": {
-            "resourceClaimName": "c",
-            "requestMappings": [
-                {"containerName": name, "resourceName": "example.com/gpu", "requestName": "gpu"}
-                for name in ("asks", "is mapped, and asks for nothing")
-            ],
-        }
+    mapping = {"resourceName": "example.com/gpu", "requestName": "gpu"}
+    mapped = [{"containerName": name, **mapping} for name in ("asks", "is silent")]
+    user["status"]["extendedResourceClaimStatus"] = {
+        "resourceClaimName": "c",
+        "requestMappings": mapped,
     }
-    claim = nodes.claim("c", user)
-    claim["metadata"]["ownerReferences"] = [{"controller": True, "uid": "uid-of-a"}]
-    nodes.claims.prepare(user)
-    nodes.claims.start_containers(user)
-    started = [r for r in nodes.records() if isinstance(r, records.ContainerStarted)]
-    assert {record.container: record.environment for record in started} == {
-        "asks": {"claim_c_gpu": "true"}
-    }
-
-
-def test_a_container_whose_device_is_not_ready_is_not_started(nodes: Nodes) -> None:
-    user = pod("a", "c")
-    user["spec"]["containers"] = [{"name": "x", "resources": {"claims": [{"name": "entry-c"}]}}]
-    nodes.claim("c", user)
-    nodes.claims.prepare(user)
-    nodes.claims._own._drivers["gpu.example"].edits.clear()
-    with pytest.raises(preparations.PreparationError, match="unresolvable CDI device"):
-        nodes.claims.start_containers(user)
+    infos = [claim_infos.of(nodes.claim("c", user))]
+    assert node_claims.environments(user, infos, lambda _: {}) == {"asks": {}}
 
 
 def test_a_damaged_checkpoint_is_reported(nodes: Nodes) -> None:

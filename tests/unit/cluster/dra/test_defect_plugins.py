@@ -7,21 +7,16 @@ import pytest
 from harness import errors
 from harness.cluster.dra import claim_infos, claim_managers, kubelet_defects
 from harness.cluster.driver import drivers
-from harness.extensions import discovery
 from harness.run.defects import known_defects
 from harness.subject import assembling
+from tests.support import plugin_packages
 
-PROJECT = """
-[project]
-name = "broken-nodes"
-version = "1"
-
-[project.entry-points."flake_hunt.defects"]
-plugin-without-files = "broken_nodes:WithoutFiles"
-plugin-forgetful = "broken_nodes:Forgetful"
-plugin-in-flight-forgotten = "broken_nodes:InFlightForgotten"
-plugin-nonsense = "broken_nodes:Nonsense"
-"""
+DEFECTS = {
+    "plugin-without-files": "broken_nodes:WithoutFiles",
+    "plugin-forgetful": "broken_nodes:Forgetful",
+    "plugin-in-flight-forgotten": "broken_nodes:InFlightForgotten",
+    "plugin-nonsense": "broken_nodes:Nonsense",
+}
 MODULE = '''
 from harness.cluster.dra import claim_infos
 from harness.cluster.driver import drivers
@@ -59,9 +54,8 @@ class Nonsense:
 
 @pytest.fixture(autouse=True)
 def plugins(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pyproject.toml").write_text(PROJECT)
-    (tmp_path / "broken_nodes.py").write_text(MODULE)
-    monkeypatch.setenv(discovery.VARIABLE, str(tmp_path))
+    files = {"broken_nodes.py": MODULE}
+    plugin_packages.install(tmp_path, monkeypatch, "broken-nodes", {"defects": DEFECTS}, files)
 
 
 def test_a_driver_of_a_plugin_replaces_ours_in_runs_and_as_a_program() -> None:

@@ -266,14 +266,6 @@ def test_what_cannot_work_is_refused_in_a_sentence(
     assert list(driver.folder.rglob("*.sock")) == []
 
 
-def test_a_socket_that_is_served_is_refused(driver: driving.Driver) -> None:
-    driver.start()
-    done = subprocess.run(driver.command(), capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert "expected a socket that no process serves" in done.stderr
-    driver.stop()
-
-
 def test_the_devices_of_a_file_are_published(
     driver: driving.Driver, api: apis.Api, tmp_path: pathlib.Path
 ) -> None:

@@ -71,12 +71,6 @@ def test_a_device_that_another_claim_holds_is_refused() -> None:
     prepare(exclusive, b)
 
 
-def test_a_driver_without_exclusivity_prepares_twice() -> None:
-    careless = driver(exclusivity=False)
-    prepare(careless, allocated("a", result("d")))
-    prepare(careless, allocated("b", result("d")))
-
-
 @pytest.mark.parametrize("shared", [[{"adminAccess": True}] * 2, [{"shareID": i} for i in "st"]])
 def test_devices_that_may_be_shared_are_not_refused(shared: list[dict[str, Any]]) -> None:
     exclusive = driver(exclusivity=True)

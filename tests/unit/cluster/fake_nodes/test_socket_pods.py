@@ -4,7 +4,6 @@ import json
 import pathlib
 import tempfile
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -64,12 +63,11 @@ def test_a_container_finds_what_the_cdi_ids_of_the_answer_say(
     world: World, driver: driver_servers.DriverServer
 ) -> None:
     world.start()
-    world.pod("p")
-    world.wait_running("p")
+    world.run("p")
     started = [r for r in world.journal() if isinstance(r, records.ContainerStarted)]
     assert [record.environment for record in started] == [{"device": "d"}]
     world.delete("p")
-    clocks.wait_until(lambda: world.is_gone("p"), timeout_s=TIMEOUT_S, why="p to be gone")
+    world.wait_gone("p")
     assert calls(driver) == ["prepare", "unprepare"]
 
 
@@ -102,8 +100,7 @@ def test_a_kubelet_and_a_driver_that_are_started_again_know_each_other(
     world: World, driver: driver_servers.DriverServer
 ) -> None:
     world.start()
-    world.pod("p")
-    world.wait_running("p")
+    world.run("p")
     world.stop()
     driver.stop()
     world.start()
@@ -115,24 +112,5 @@ def test_a_kubelet_and_a_driver_that_are_started_again_know_each_other(
     )
     assert not world.is_gone("p")
     driver.start()
-    clocks.wait_until(lambda: world.is_gone("p"), timeout_s=TIMEOUT_S, why="p to be gone")
+    world.wait_gone("p")
     assert calls(driver) == ["prepare", "unprepare"]
-
-
-def test_an_error_of_a_driver_is_told_in_its_words(
-    world: World, driver: driver_servers.DriverServer
-) -> None:
-    def fail(good: Any) -> Any:
-        for entry in good.claims.values():
-            entry.error = "the fabric is away"
-        return good
-
-    driver.answer = fail
-    world.start()
-    world.pod("p")
-    world.wait_message(
-        "p",
-        "NodePrepareResources failed for ResourceClaim claim-of-p: the fabric is away",
-    )
-    driver.answer = lambda good: good
-    world.wait_running("p")

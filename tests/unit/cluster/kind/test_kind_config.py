@@ -72,39 +72,31 @@ def patch_of(profile: profiles.KindProfile, policy: pathlib.Path | None = POLICY
     return yaml.safe_load(made["nodes"][0]["kubeadmConfigPatches"][0])  # type: ignore[index]
 
 
-FLAGS = [
-    ("apiServer", [], {"enable-priority-and-fairness": "false", "max-requests-inflight": "3000"}),
-    ("apiServer", ["watch_cache=off"], {"watch-cache": "false"}),
-    ("controllerManager", [], {"controllers": kind_config.WITHOUT_CLAIM_CONTROLLER}),
-    (  # the default of 20 requests a second makes four allocations a second
-        "controllerManager",
-        ["claim_controller=true"],
-        {"kube-api-qps": "1000", "kube-api-burst": "2000"},
-    ),
-]
-
-
-@pytest.mark.parametrize(("part", "overrides", "flags"), FLAGS)
-def test_flags_that_a_run_needs(part: str, overrides: list[str], flags: dict[str, str]) -> None:
-    found = patch_of(kind_profile("kind", *overrides))[part]["extraArgs"]
-    assert flags.items() <= found.items()
-    for name, value in found.items():
-        assert isinstance(value, str), f"{name}: kubeadm refuses a YAML boolean or number"
+API_SERVER, MANAGER = "apiServer", "controllerManager"
+LIMITED = {"enable-priority-and-fairness": "false", "max-requests-inflight": "3000"}
+FAST = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
+"""The default of 20 requests a second makes four allocations a second."""
 
 
 @pytest.mark.parametrize(
-    ("part", "overrides", "absent"),
+    ("part", "overrides", "flags", "absent"),
     [
-        ("apiServer", [], "watch-cache"),
-        ("apiServer", ["priority_and_fairness=true"], "inflight"),
-        ("apiServer", ["priority_and_fairness=true"], "fairness"),
-        ("controllerManager", [], "kube-api"),
-        ("controllerManager", ["claim_controller=true"], "controllers"),
+        (API_SERVER, [], LIMITED, "watch-cache"),
+        (API_SERVER, ["watch_cache=off"], {"watch-cache": "false"}, "nothing"),
+        (API_SERVER, ["priority_and_fairness=true"], {}, "inflight"),
+        (API_SERVER, ["priority_and_fairness=true"], {}, "fairness"),
+        (MANAGER, [], {"controllers": kind_config.WITHOUT_CLAIM_CONTROLLER}, "kube-api"),
+        (MANAGER, ["claim_controller=true"], FAST, "controllers"),
     ],
 )
-def test_flags_that_are_not_set(part: str, overrides: list[str], absent: str) -> None:
+def test_flags_that_a_run_needs(
+    part: str, overrides: list[str], flags: dict[str, str], absent: str
+) -> None:
     found = patch_of(kind_profile("kind", *overrides))[part]["extraArgs"]
+    assert flags.items() <= found.items()
     assert not [name for name in found if absent in name]
+    for name, value in found.items():
+        assert isinstance(value, str), f"{name}: kubeadm refuses a YAML boolean or number"
 
 
 @pytest.mark.parametrize("name", KIND_PROFILES)

@@ -19,6 +19,7 @@ from harness.client import apis
 from harness.cluster import cluster_records, embedded_cluster, interfaces
 from harness.cluster.lifecycle import held_clusters, prune
 from harness.scenario import pool_specs, profiles
+from tests.support import written_kubeconfigs
 
 SPEC = pool_specs.PoolsSpec(nodes=2, devices_per_node=3)
 EMBEDDED = profiles.load("embedded")
@@ -49,7 +50,7 @@ def running(entry: cluster_records.ClusterRecord) -> list[psutil.Process]:
     return [process for process in found if process is not None]
 
 
-def test_a_cluster_comes_stays_and_goes() -> None:
+def test_a_cluster_comes_stays_and_goes(tmp_path: pathlib.Path) -> None:
     entry = up("one")
     assert entry.path == cluster_records.folder() / "one"
     assert entry.path.stat().st_mode & 0o777 == 0o700
@@ -60,18 +61,14 @@ def test_a_cluster_comes_stays_and_goes() -> None:
     with pytest.raises(errors.UsageError, match="a cluster 'one' already exists"):
         up("one")
     assert prune.is_alive(entry), "the refusal has hurt the cluster that is there"
+    files = held_clusters.collect_logs(entry, tmp_path / "logs")
+    assert {path.name for path in files} == {"apiserver.log", "audit.log", "kubelet.log"}
     before = running(entry)
     prune.remove(entry)
     assert cluster_records.known() == []
     assert not entry.path.exists()
     psutil.wait_procs(before, timeout=TIMEOUT_S)
     assert running(entry) == []
-
-
-def test_its_logs(tmp_path: pathlib.Path) -> None:
-    entry = up("one")
-    files = held_clusters.collect_logs(entry, tmp_path / "logs")
-    assert {path.name for path in files} == {"apiserver.log", "audit.log", "kubelet.log"}
 
 
 def test_prune_removes_what_has_lost_a_process_and_nothing_else() -> None:
@@ -266,11 +263,7 @@ def test_when_it_cannot_be_finished_nothing_of_it_stays_there(
 def test_prune_goes_on_when_one_cluster_does_not_answer(tmp_path: pathlib.Path) -> None:
     profile = profiles.load("kubeconfig")
     entry = owned(lambda made: msgspec.structs.replace(made, owner=dead(), runs=["x"]), profile)
-    entry.kubeconfig.write_text(
-        "apiVersion: v1\nkind: Config\ncurrent-context: a\n"
-        "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
-        "clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\n"
-    )
+    written_kubeconfigs.write(entry.kubeconfig, "http://127.0.0.1:1")
     [failed] = prune.prune()[1]
     assert "expected to remove what is left on the cluster of" in failed
     assert cluster_records.known() == [entry], "the next prune tries again"

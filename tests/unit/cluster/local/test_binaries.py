@@ -76,11 +76,3 @@ def test_the_folder_of_many_versions_comes_before_that_of_envtest(
 )
 def test_the_program_that_a_file_is(name: str, plain: str) -> None:
     assert binaries.plain_name(pathlib.Path("/b", name)) == plain
-
-
-def test_a_version_in_the_name_is_no_way_round_the_oldest_one() -> None:
-    path = pathlib.Path("/b/kube-apiserver-1.33.4")
-    with pytest.raises(
-        errors.UsageError, match=r"kube-apiserver v1\.34\.0 or newer, got v1\.33\.4"
-    ):
-        binaries.require_new_enough(path, "v1.33.4")

@@ -3,8 +3,6 @@
 import re
 from typing import Any
 
-import pytest
-
 from harness.cluster.pool_changes import pool_states
 from tests.support import api_objects
 
@@ -50,16 +48,6 @@ def test_new_devices_of_a_pool_with_any_name_have_names_that_the_api_accepts() -
     assert re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", name)
 
 
-def test_devices_leave_and_come_back_at_their_place() -> None:
-    known = state()
-    back = known.edit(["a"], pool_states.left_out)
-    known.edit(["c"], pool_states.left_out)
-    assert published(known) == [["b"]]
-    assert known.names() == ["b"]
-    back()
-    assert published(known) == [["a", "b"]]
-
-
 def test_devices_that_were_added_have_new_names_each_time() -> None:
     known = state()
     first = known.grow(1)
@@ -93,17 +81,6 @@ def test_taints_are_added_to_those_of_the_device_and_removed_one_by_one() -> Non
     [made] = known.slices()
     assert made["spec"]["devices"][0]["taints"] == [{"key": "own"}, TAINT]
     assert "taints" not in made["spec"]["devices"][1]
-
-
-@pytest.mark.parametrize(
-    ("split", "expected"),
-    [(0, [3]), (1, [3]), (2, [1, 2]), (3, [1, 1, 1]), (9, [1, 1, 1])],
-)
-def test_devices_are_spread_over_slices(split: int, expected: list[int]) -> None:
-    known = state()
-    known.split = split
-    assert [len(names) for names in published(known)] == expected
-    assert [name for names in published(known) for name in names] == ["a", "b", "c"]
 
 
 def test_a_slice_with_taints_has_at_most_64_devices() -> None:

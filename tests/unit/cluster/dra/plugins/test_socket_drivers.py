@@ -4,7 +4,6 @@ import contextlib
 import pathlib
 import tempfile
 import threading
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -228,18 +227,6 @@ def test_errors_of_a_driver_are_those_of_its_claims(serve: Serve, drivers: Any) 
     for answers in (plugin.prepare([CLAIM]), plugin.unprepare([INFO])):
         assert str(answers["u"]) == "no such device"
         assert answers["u"].reason == preparations.DRIVER_ERROR
-
-
-def test_bytes_that_are_no_answer_fail_one_call(serve: Serve, drivers: Any) -> None:
-    server = serve()
-    server.answer = lambda _: types.SimpleNamespace(SerializeToString=lambda: b"\xff" * 100)
-    plugin = wait(drivers)
-    for call in (lambda: plugin.prepare([CLAIM]), lambda: plugin.unprepare([INFO])):
-        with pytest.raises(driver_contracts.CallFailedError) as caught:
-            call()
-        assert caught.value.code == "Internal"
-    server.answer = lambda good: good
-    assert plugin.unprepare([INFO]) == {"u": None}
 
 
 def test_a_large_answer_fails_one_call(serve: Serve, drivers: Any) -> None:
