@@ -1,6 +1,7 @@
 """One embedded cluster for a module, and the state directory of a newcomer."""
 
 import pathlib
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -27,3 +28,9 @@ def api(cluster: embedded_cluster.EmbeddedCluster) -> Iterator[apis.Api]:
 def state_home(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def folder() -> Iterator[pathlib.Path]:
+    with tempfile.TemporaryDirectory(prefix="fh-") as path:  # a short one: it has sockets
+        yield pathlib.Path(path)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.client import apis, transports
+from tests.support import fault_proxies
 from tests.unit.fault_proxy import proxies
 
 
@@ -26,8 +27,10 @@ def server(folder: pathlib.Path) -> Iterator[apis.Api]:
 
 @pytest.fixture(scope="module")
 def shared_proxy(folder: pathlib.Path, server: apis.Api) -> Iterator[proxies.Proxy]:
-    settings = proxies.settings_file(folder, folder / "tls", proxies.SCHEDULER, proxies.KUBELET)
-    proxy = proxies.start_proxy(folder, settings)
+    settings = fault_proxies.settings_file(
+        folder, folder / "tls", proxies.SCHEDULER, proxies.KUBELET
+    )
+    proxy = proxies.start_proxy(settings)
     yield proxy
     proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
 
@@ -44,7 +47,7 @@ def own_proxy(
     folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
 ) -> Iterator[proxies.Proxy]:
     """A proxy of the test's own, in a folder of its own."""
-    settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(tmp_path, settings)
+    settings = fault_proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
+    proxy = proxies.start_proxy(settings)
     yield proxy
     proxy.process.kill()

@@ -13,6 +13,7 @@ from typing import Any
 from harness import clocks, processes
 from harness.client import apis, kubeconfigs, transports
 from harness.model.objects import Object
+from tests.support import fault_proxies
 
 TIMEOUT_S = 30
 SCHEDULER, KUBELET = "scheduler", "kubelet"
@@ -29,21 +30,6 @@ def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
     return processes.start_ready(
         "apiserver", argv, log=folder / "server.log", ready=ready, timeout_s=TIMEOUT_S
     )
-
-
-def settings_file(folder: pathlib.Path, upstream: pathlib.Path, *names: str) -> pathlib.Path:
-    path = folder / "settings.json"
-    clients = [
-        {
-            "name": name,
-            "kubeconfig": str(upstream),
-            "proxied_kubeconfig": str(folder / f"{name}.kubeconfig"),
-        }
-        for name in names
-    ]
-    admin = {"kubeconfig": str(folder / "admin.kubeconfig")}
-    path.write_text(json.dumps({"clients": clients, "admin": admin}))
-    return path
 
 
 @dataclasses.dataclass
@@ -93,14 +79,8 @@ class Proxy:
         return json.loads(response.body)
 
 
-def start_proxy(folder: pathlib.Path, settings: pathlib.Path) -> Proxy:
-    ready = folder / "proxy-ready"
-    ready.unlink(missing_ok=True)
-    argv = processes.command("part", "fault-proxy", str(settings))
-    process = processes.start_ready(
-        "fault-proxy", argv, log=folder / "proxy.log", ready=ready, timeout_s=TIMEOUT_S
-    )
-    return Proxy(folder, process)
+def start_proxy(settings: pathlib.Path) -> Proxy:
+    return Proxy(settings.parent, fault_proxies.start(settings, timeout_s=TIMEOUT_S))
 
 
 @contextlib.contextmanager

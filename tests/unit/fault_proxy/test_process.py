@@ -14,6 +14,7 @@ import pytest
 
 from harness import processes, tls_authorities
 from harness.client import apis, kubeconfigs, transports
+from tests.support import fault_proxies
 from tests.unit.fault_proxy import proxies
 
 Change = Callable[[dict[str, Any]], object]
@@ -62,7 +63,7 @@ def test_a_settings_file_that_is_missing(tmp_path: pathlib.Path) -> None:
     ],
 )
 def test_settings_that_cannot_be_used(tmp_path: pathlib.Path, change: Change, message: str) -> None:
-    settings = proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER)
+    settings = fault_proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER)
     code, text = refused(edit(settings, change))
     assert code == 2
     assert message in text
@@ -94,7 +95,7 @@ def test_an_api_server_that_cannot_be_used(
     changed = document[f"{section}s"][0][section] if section else document
     changed.update(change)
     (tmp_path / "upstream").write_text(json.dumps(document))
-    found = refused(proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER))
+    found = refused(fault_proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER))
     assert found[0] == code
     assert words in found[1]
 
@@ -110,7 +111,7 @@ def test_a_port_that_is_taken(
             section = document["clients"][0] if part == "client" else document["admin"]
             section["port"] = port
 
-        settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
+        settings = fault_proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
         code, text = refused(edit(settings, change))
     assert code == 2
     assert f"expected to listen on 127.0.0.1:{port}, but address already in use" in text
@@ -198,8 +199,8 @@ def test_requests_that_are_none_leave_it_as_it_is(proxy: proxies.Proxy, data: by
 def test_it_goes_on_when_the_api_server_was_killed_and_is_back(tmp_path: pathlib.Path) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
     server = proxies.start_server(tmp_path, *data)
-    settings = proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(tmp_path, settings)
+    settings = fault_proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
+    proxy = proxies.start_proxy(settings)
     try:
         with proxy.api() as api:
             proxies.create(api, "before")

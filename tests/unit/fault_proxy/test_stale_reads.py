@@ -10,6 +10,7 @@ import pytest
 from harness import clocks
 from harness.client import apis
 from harness.model.objects import Object
+from tests.support import fault_proxies
 from tests.unit.fault_proxy import proxies
 
 AGE_S = 0.3
@@ -127,9 +128,9 @@ def test_other_faults_of_reads_still_apply(proxy: proxies.Proxy, old: Object) ->
 def test_versions_that_are_noted_from_the_start_serve_a_fault_at_once(
     server: apis.Api, old: Object, folder: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    settings = proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
+    settings = fault_proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
     settings.write_text(json.dumps(json.loads(settings.read_text()) | {"notes_versions": True}))
-    proxy = proxies.start_proxy(tmp_path, settings)
+    proxy = proxies.start_proxy(settings)
     try:
         clocks.sleep(3 * AGE_S)
         change(server)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import tls_authorities
-from tests.support import written_kubeconfigs
+from tests.support import fault_proxies, written_kubeconfigs
 from tests.unit.fault_proxy import proxies, recording_upstream
 
 PLUGIN = """
@@ -48,7 +48,7 @@ def start(
     data = base64.b64encode(certificate).decode()
     settings = {"certificate-authority-data": data, **cluster}
     path = written_kubeconfigs.write(folder / "upstream.kubeconfig", url, user=user, **settings)
-    return proxies.start_proxy(folder, proxies.settings_file(folder, path, proxies.SCHEDULER))
+    return proxies.start_proxy(fault_proxies.settings_file(folder, path, proxies.SCHEDULER))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 
 from harness import clocks, processes
 from harness.client import apis, transports
+from tests.support import fault_proxies
 from tests.unit.fault_proxy import proxies
 
 EVENTS = {"resource": "configmaps", "name": "w-*"}
@@ -177,8 +178,8 @@ def test_initial_events_are_spared(proxy: proxies.Proxy, server: apis.Api) -> No
 
 def test_a_watch_of_a_client_that_has_gone_ends(tmp_path: pathlib.Path) -> None:
     server = proxies.start_server(tmp_path)
-    settings = proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(tmp_path, settings)
+    settings = fault_proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
+    proxy = proxies.start_proxy(settings)
     try:
         with proxy.api() as api:
             with watching(api, "1"):

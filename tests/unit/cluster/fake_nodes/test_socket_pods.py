@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -15,12 +14,6 @@ from tests.support import driver_servers, pod_worlds
 from tests.support.pod_worlds import TIMEOUT_S, World
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
-
-@pytest.fixture
-def folder() -> Iterator[pathlib.Path]:
-    with tempfile.TemporaryDirectory(prefix="fh-") as path:  # a short one: it has sockets
-        yield pathlib.Path(path)
 
 
 @pytest.fixture

@@ -136,6 +136,11 @@ def request_(tmp_path: pathlib.Path) -> interfaces.ClusterRequest:
     return interfaces.ClusterRequest(name=NAME, directory=tmp_path / "one")
 
 
+@pytest.fixture
+def one(engine: Engine, served: str, request_: interfaces.ClusterRequest) -> interfaces.Cluster:
+    return provider(served).up(request_)
+
+
 def test_a_cluster_comes_answers_and_goes(
     engine: Engine, served: str, request_: interfaces.ClusterRequest
 ) -> None:
@@ -157,13 +162,12 @@ def test_a_cluster_comes_answers_and_goes(
 
 
 def test_logs_are_exported_when_the_run_is_failing(
-    engine: Engine, served: str, request_: interfaces.ClusterRequest
+    one: interfaces.Cluster, request_: interfaces.ClusterRequest
 ) -> None:
-    cluster = provider(served).up(request_)
     try:
         raise errors.HarnessError("the run")
     except errors.HarnessError:
-        cluster.collect_logs(request_.directory)
+        one.collect_logs(request_.directory)
     assert (request_.directory / "kind-logs" / "journal.log").read_text() == NAME
 
 
@@ -219,11 +223,10 @@ def test_another_version_than_the_profile_says(
 
 @pytest.mark.parametrize(("kill", "timeout_s"), [(True, 0), (False, 15)])
 def test_the_api_server_is_stopped_while_its_manifest_is_away(
-    engine: Engine, served: str, request_: interfaces.ClusterRequest, kill: bool, timeout_s: int
+    engine: Engine, one: interfaces.Cluster, served: str, kill: bool, timeout_s: int
 ) -> None:
     assert provider(served).capabilities.restarts_api_server
-    cluster = provider(served).up(request_)
-    end = cluster.restart_api_server(kill=kill, down_s=0.0)
+    end = one.restart_api_server(kill=kill, down_s=0.0)
     assert end.alive_ns <= end.dead_ns
     away, (*_, stop), back = engine.executed
     assert away == ["mv", node_containers.MANIFEST, node_containers.PARKED]
@@ -232,13 +235,8 @@ def test_the_api_server_is_stopped_while_its_manifest_is_away(
 
 
 def test_an_api_server_that_cannot_be_stopped_keeps_its_manifest(
-    engine: Engine,
-    served: str,
-    request_: interfaces.ClusterRequest,
-    monkeypatch: pytest.MonkeyPatch,
+    engine: Engine, one: interfaces.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster = provider(served).up(request_)
-
     def execute(_: str, command: list[str]) -> None:
         engine.executed.append(command)
         if command[0] == "sh":
@@ -246,7 +244,7 @@ def test_an_api_server_that_cannot_be_stopped_keeps_its_manifest(
 
     monkeypatch.setattr(engine, "execute", execute)
     with pytest.raises(errors.ClusterError, match="crictl stop"):
-        cluster.restart_api_server(kill=True, down_s=0)
+        one.restart_api_server(kill=True, down_s=0)
     assert engine.executed[-1] == ["mv", node_containers.PARKED, node_containers.MANIFEST]
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import pathlib
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,12 +19,6 @@ NODE = "worker-0"
 CLAIM = {"metadata": {"namespace": "ns", "name": "c", "uid": "u"}}
 INFO = claim_infos.ClaimInfo(namespace="ns", name="c", uid="u", devices=["gpu.example/p/d"])
 Serve = Callable[..., driver_servers.DriverServer]
-
-
-@pytest.fixture
-def folder() -> Iterator[pathlib.Path]:
-    with tempfile.TemporaryDirectory(prefix="fh-") as path:  # a short one: it has sockets
-        yield pathlib.Path(path)
 
 
 @pytest.fixture
