@@ -177,26 +177,22 @@ class ScriptedServer:
 
 @pytest.fixture
 def scripted() -> Iterator[Callable[..., ScriptedServer]]:
-    started: list[ScriptedServer] = []
+    with contextlib.ExitStack() as stack:
 
-    def start(*script: Talk) -> ScriptedServer:
-        started.append(ScriptedServer(*script))
-        return started[-1]
+        def start(*script: Talk) -> ScriptedServer:
+            made = ScriptedServer(*script)
+            stack.callback(made.finish)
+            return made
 
-    yield start
-    for server in started:
-        server.finish()
+        yield start
 
 
 @pytest.fixture
 def transport_to() -> Iterator[Callable[[Any], transports.HttpTransport]]:
     """Transports that are closed at the end."""
-    made: list[transports.HttpTransport] = []
+    with contextlib.ExitStack() as stack:
 
-    def connect(endpoint: kubeconfigs.Endpoint) -> transports.HttpTransport:
-        made.append(transports.HttpTransport(endpoint))
-        return made[-1]
+        def connect(endpoint: kubeconfigs.Endpoint) -> transports.HttpTransport:
+            return stack.enter_context(contextlib.closing(transports.HttpTransport(endpoint)))
 
-    yield connect
-    for transport in made:
-        transport.close()
+        yield connect

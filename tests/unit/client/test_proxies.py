@@ -52,20 +52,17 @@ def proxy(tmp_path: pathlib.Path) -> Iterator[Callable[..., Running]]:
 @pytest.fixture
 def through(server: Any, tmp_path: pathlib.Path) -> Iterator[Callable[..., apis.Api]]:
     """The API server by this proxy, over TLS or not."""
-    made: list[apis.Api] = []
+    with contextlib.ExitStack() as stack:
 
-    def connect(url: str, *, tls: bool) -> apis.Api:
-        source = server.kubeconfig.with_name("kubeconfig") if tls else server.kubeconfig
-        document = json.loads(source.read_text())
-        document["clusters"][0]["cluster"]["proxy-url"] = url
-        path = tmp_path / "through"
-        path.write_text(json.dumps(document))
-        made.append(apis.Api(transports.connect(path)))
-        return made[-1]
+        def connect(url: str, *, tls: bool) -> apis.Api:
+            source = server.kubeconfig.with_name("kubeconfig") if tls else server.kubeconfig
+            document = json.loads(source.read_text())
+            document["clusters"][0]["cluster"]["proxy-url"] = url
+            path = tmp_path / "through"
+            path.write_text(json.dumps(document))
+            return stack.enter_context(apis.connected(path))
 
-    yield connect
-    for api in made:
-        api.transport.close()
+        yield connect
 
 
 @pytest.mark.parametrize("tls", [True, False])

@@ -31,15 +31,14 @@ def recorder(
     directory: directories.RunDirectory, relayed_kubeconfig: pathlib.Path
 ) -> Iterator[recorders.Recorder]:
     """A recorder in this process, behind the relay, started."""
-    transport = transports.connect(relayed_kubeconfig)
     writer = journal_writer.Writer(directory.observations, process="recorder", run_id="run-1")
-    made = recorders.Recorder(apis.Api(transport), writer, plan=recorder_directories.plan("leases"))
-    made.start()
-    yield made
-    made.finish()
-    writer.close()
-    assert not any(stream._thread.is_alive() for stream in made._streams if stream._thread)
-    transport.close()
+    with apis.connected(relayed_kubeconfig) as api:
+        made = recorders.Recorder(api, writer, plan=recorder_directories.plan("leases"))
+        made.start()
+        yield made
+        made.finish()
+        writer.close()
+        assert not any(stream._thread.is_alive() for stream in made._streams if stream._thread)
 
 
 def start(
@@ -286,9 +285,7 @@ def test_a_killed_server_leaves_a_recording_without_an_end(
     assert "expected an API server at" in started.log.read_text()
 
 
-def test_what_cannot_be_written_fails_the_recorder(
-    server: Any, directory: directories.RunDirectory, tmp_path: pathlib.Path
-) -> None:
+def test_what_cannot_be_written_fails_the_recorder(server: Any) -> None:
     class Full:
         """A writer on a full disk, once it was told so."""
 
@@ -298,15 +295,14 @@ def test_what_cannot_be_written_fails_the_recorder(
             if self.full:
                 raise OSError(28, "No space left on device")
 
-    writer = Full()
-    transport = transports.connect(server.kubeconfig)
-    made = recorders.Recorder(apis.Api(transport), writer, plan=recorder_directories.plan("leases"))  # type: ignore[arg-type]
-    made.start()
-    made.raise_failure()
-    writer.full = True
-    create(server, "a")
-    (stream,) = made._streams
-    clocks.wait_until(lambda: stream.failure, timeout_s=TIMEOUT_S, why="the failure")
-    with pytest.raises(Exception, match=r"recording failed: leases: .*No space left"):
+    writer, plan = Full(), recorder_directories.plan("leases")
+    with apis.connected(server.kubeconfig) as api:
+        made = recorders.Recorder(api, writer, plan=plan)  # type: ignore[arg-type]
+        made.start()
         made.raise_failure()
-    transport.close()
+        writer.full = True
+        create(server, "a")
+        (stream,) = made._streams
+        clocks.wait_until(lambda: stream.failure, timeout_s=TIMEOUT_S, why="the failure")
+        with pytest.raises(Exception, match=r"recording failed: leases: .*No space left"):
+            made.raise_failure()

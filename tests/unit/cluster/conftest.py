@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.client import apis, transports
+from harness.client import apis
 from harness.cluster import embedded_cluster
 
 
@@ -19,9 +19,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded_clust
 
 @pytest.fixture
 def api(cluster: embedded_cluster.EmbeddedCluster) -> Iterator[apis.Api]:
-    made = apis.Api(transports.connect(cluster.kubeconfig))
-    yield made
-    made.transport.close()
+    with apis.connected(cluster.kubeconfig) as made:
+        yield made
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ twice.
 """
 
 import pathlib
-import threading
+from concurrent import futures
 
 import psutil
 import pytest
@@ -43,20 +43,16 @@ def test_an_entry_comes_changes_and_goes(own_state: pathlib.Path) -> None:
 
 
 def test_only_one_of_many_gets_a_name() -> None:
-    won: list[cluster_records.ClusterRecord] = []
-    lost: list[str] = []
-
-    def attempt() -> None:
+    def attempt(_: int) -> cluster_records.ClusterRecord | str:
         try:
-            won.append(cluster_records.begin(EMBEDDED, request("one")))
+            return cluster_records.begin(EMBEDDED, request("one"))
         except errors.UsageError as error:
-            lost.append(str(error))
+            return str(error)
 
-    threads = [threading.Thread(target=attempt) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with futures.ThreadPoolExecutor(8) as pool:
+        ended = list(pool.map(attempt, range(8)))
+    won = [one for one in ended if isinstance(one, cluster_records.ClusterRecord)]
+    lost = [one for one in ended if isinstance(one, str)]
     assert len(won) == 1
     assert len(lost) == 7
     assert all("a cluster 'one' already exists" in text for text in lost)

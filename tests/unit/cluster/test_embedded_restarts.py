@@ -5,6 +5,7 @@ import pathlib
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent import futures
 from typing import Any
 
 import psutil
@@ -59,16 +60,11 @@ def test_after_a_restart_everything_is_as_before(cluster: Cluster, kill: bool) -
 
 
 def test_two_restarts_come_one_after_the_other(cluster: Cluster) -> None:
-    ends = []
-
-    def restart() -> None:
-        ends.append(cluster.restart_api_server(kill=True, down_s=0.3))
-
-    both = [threading.Thread(target=restart) for _ in range(2)]
-    for thread in both:
-        thread.start()
-    for thread in both:
-        thread.join(TIMEOUT_S)
+    with futures.ThreadPoolExecutor() as pool:
+        restarts = [
+            pool.submit(cluster.restart_api_server, kill=True, down_s=0.3) for _ in range(2)
+        ]
+    ends = [restart.result() for restart in restarts]
     first, second = sorted(ends, key=lambda end: end.dead_ns)
     assert second.dead_ns - first.dead_ns > 0.3e9, "the first is back before the second begins"
     assert cluster.exit_report() is None

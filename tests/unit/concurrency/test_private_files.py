@@ -35,14 +35,6 @@ def test_elsewhere_it_is_a_file_that_goes(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_written_whole_and_for_the_user_alone(tmp_path: pathlib.Path) -> None:
-    writing.write_whole(tmp_path / "file", b"old")
-    writing.write_whole(tmp_path / "file", b"new", mode=writing.PRIVATE)
-    (path,) = tmp_path.iterdir()
-    assert path.read_bytes() == b"new"
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path: pathlib.Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError):

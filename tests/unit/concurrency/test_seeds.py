@@ -11,11 +11,8 @@ def draws(seed: int, *names: object) -> list[float]:
     return [stream.random() for _ in range(5)]
 
 
-def test_the_same_seed_and_names_give_the_same_stream() -> None:
+def test_a_seed_and_names_give_a_stream_of_their_own() -> None:
     assert draws(7, "traffic", 0) == draws(7, "traffic", 0)
-
-
-def test_another_seed_or_another_name_gives_another_stream() -> None:
     streams = [draws(7, "traffic", 0), draws(8, "traffic", 0), draws(7, "traffic", 1)]
     streams += [draws(7, "traffic"), draws(7, "pauses", 0), draws(7)]
     assert len({tuple(stream) for stream in streams}) == len(streams)

@@ -25,6 +25,10 @@ class Tracing(concurrency.Runtime):
         self.slept_s: list[float] = []
         self.now_ns = 0
 
+    def condition(self, name: str) -> concurrency.Condition:
+        self.asked.append(f"condition {name}")
+        return super().condition(name)
+
     def sleep(self, seconds: float) -> None:
         self.slept_s.append(seconds)
         self.now_ns += round(seconds * 1e9)
@@ -76,6 +80,14 @@ def test_pauses_come_as_often_and_are_as_long_as_asked() -> None:
     assert max(found) > 0.004
     assert pauses(7, probability=0.0) == []
     assert len(pauses(7, probability=1.0)) == 200
+
+
+def test_events_and_queues_wait_by_the_installed_runtime() -> None:
+    runtime = Tracing()
+    with concurrency.install(runtime):
+        concurrency.Event("e")
+        concurrency.Queue[int]("q")
+    assert runtime.asked == ["condition e", "condition q"]
 
 
 def test_what_was_installed_before_comes_back_also_after_an_error() -> None:

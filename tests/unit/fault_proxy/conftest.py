@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.client import apis, transports
-from tests.support import fault_proxies
+from harness.client import apis
 from tests.unit.fault_proxy import proxies
 
 
@@ -19,20 +18,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def server(folder: pathlib.Path) -> Iterator[apis.Api]:
     """The API server, without the proxy."""
     process = proxies.start_server(folder)
-    transport = transports.connect(folder / "plain")
-    yield apis.Api(transport)
-    transport.close()
+    with apis.connected(folder / "plain") as api:
+        yield api
     process.kill()
 
 
 @pytest.fixture(scope="module")
 def shared_proxy(folder: pathlib.Path, server: apis.Api) -> Iterator[proxies.Proxy]:
-    settings = fault_proxies.settings_file(
-        folder, folder / "tls", proxies.SCHEDULER, proxies.KUBELET
-    )
-    proxy = proxies.start_proxy(settings)
-    yield proxy
-    proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
+    names = (proxies.SCHEDULER, proxies.KUBELET)
+    with proxies.running(folder, folder / "tls", *names) as proxy:
+        yield proxy
 
 
 @pytest.fixture
@@ -47,7 +42,5 @@ def own_proxy(
     folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
 ) -> Iterator[proxies.Proxy]:
     """A proxy of the test's own, in a folder of its own."""
-    settings = fault_proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(settings)
-    yield proxy
-    proxy.process.kill()
+    with proxies.running(tmp_path, folder / "tls") as proxy:
+        yield proxy

@@ -42,10 +42,8 @@ class Proxy:
     def kubeconfig(self, client: str = SCHEDULER) -> pathlib.Path:
         return self.folder / f"{client}.kubeconfig"
 
-    @contextlib.contextmanager
-    def api(self, client: str = SCHEDULER) -> Iterator[apis.Api]:
-        with contextlib.closing(transports.connect(self.kubeconfig(client))) as transport:
-            yield apis.Api(transport)
+    def api(self, client: str = SCHEDULER) -> contextlib.AbstractContextManager[apis.Api]:
+        return apis.connected(self.kubeconfig(client))
 
     def add(self, point: str, action: dict[str, Any], **more: Any) -> str:
         """Add a fault; return its name."""
@@ -72,15 +70,25 @@ class Proxy:
         return [item for item in items if item["fault"] == name]
 
     def _admin(self, method: str, path: str, body: bytes | None = None) -> Any:
-        with contextlib.closing(transports.connect(self.folder / "admin.kubeconfig")) as transport:
-            request = transports.Request(method=method, path=f"/flake-hunt/v1/{path}", body=body)
-            response = transport.send(request)
+        request = transports.Request(method=method, path=f"/flake-hunt/v1/{path}", body=body)
+        with apis.connected(self.folder / "admin.kubeconfig") as api:
+            response = api.transport.send(request)
         assert response.status < 300, response
         return json.loads(response.body)
 
 
-def start_proxy(settings: pathlib.Path) -> Proxy:
-    return Proxy(settings.parent, fault_proxies.start(settings, timeout_s=TIMEOUT_S))
+@contextlib.contextmanager
+def running(
+    folder: pathlib.Path, upstream: pathlib.Path, *names: str, **settings: Any
+) -> Iterator[Proxy]:
+    """Run a proxy for these clients, or for a scheduler, before the server of a kubeconfig."""
+    path = fault_proxies.settings_file(folder, upstream, *(names or (SCHEDULER,)))
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+    process = fault_proxies.start(path, timeout_s=TIMEOUT_S)
+    try:
+        yield Proxy(folder, process)
+    finally:
+        process.stop(timeout_s=TIMEOUT_S)
 
 
 @contextlib.contextmanager

@@ -5,8 +5,7 @@ import json
 import pathlib
 import subprocess
 import sys
-import threading
-from typing import Any
+from concurrent import futures
 
 import pytest
 
@@ -24,21 +23,6 @@ transport.send(transports.Request(
     method="POST", path="/api/v1/namespaces/default/configmaps", body=body))
 """
 CREATES = {"verbs": ["create"], "resource": "configmaps", "clients": ["scheduler"]}
-
-
-def in_background(work: Any) -> tuple[threading.Thread, list[Any]]:
-    """Run it on a thread; its result or exception will be in the list."""
-    results: list[Any] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except Exception as error:
-            results.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread, results
 
 
 def create(proxy: proxies.Proxy, name: str) -> Object:
@@ -197,15 +181,15 @@ def test_what_is_blocked_waits_for_its_release(
 ) -> None:
     written = f"blocked-{point}"
     name = proxy.add(point, {"type": "block"}, match=CREATES)
-    thread, results = in_background(lambda: create(proxy, written))
-    proxy.wait_held(name)
-    assert (written in proxies.names(server)) is (point == "response")
-    if point == "request":
-        proxy.release(name)
-    else:
-        proxy.clear()
-    thread.join(proxies.TIMEOUT_S)
-    assert results[0]["metadata"]["name"] == written
+    with futures.ThreadPoolExecutor() as pool:
+        made = pool.submit(create, proxy, written)
+        proxy.wait_held(name)
+        assert (written in proxies.names(server)) is (point == "response")
+        if point == "request":
+            proxy.release(name)
+        else:
+            proxy.clear()
+        assert made.result(proxies.TIMEOUT_S)["metadata"]["name"] == written
     if point == "request":
         assert proxy.applied(name)[0]["ended"] is not None
 

@@ -199,23 +199,18 @@ def test_requests_that_are_none_leave_it_as_it_is(proxy: proxies.Proxy, data: by
 def test_it_goes_on_when_the_api_server_was_killed_and_is_back(tmp_path: pathlib.Path) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
     server = proxies.start_server(tmp_path, *data)
-    settings = fault_proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(settings)
-    try:
-        with proxy.api() as api:
-            proxies.create(api, "before")
-            watch = api.watch(proxies.CONFIG_MAPS, resource_version="1", namespace="default")
-            server.kill()
+    with proxies.running(tmp_path, tmp_path / "tls") as proxy, proxy.api() as api:
+        proxies.create(api, "before")
+        watch = api.watch(proxies.CONFIG_MAPS, resource_version="1", namespace="default")
+        server.kill()
+        with pytest.raises(transports.TransportError):
+            list(watch)
+        for _ in range(2):
             with pytest.raises(transports.TransportError):
-                list(watch)
-            for _ in range(2):
-                with pytest.raises(transports.TransportError):
-                    proxies.create(api, "meanwhile")
-            server = proxies.start_server(tmp_path, *data)
-            proxies.create(api, "after")
-            assert {"before", "after"} <= proxies.names(api)
+                proxies.create(api, "meanwhile")
+        server = proxies.start_server(tmp_path, *data)
+        proxies.create(api, "after")
+        assert {"before", "after"} <= proxies.names(api)
         assert "no response of the API server" in proxy.process.log_tail()
         assert len(proxy.process.log_tail().splitlines()) == 1
-    finally:
-        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
-        server.kill()
+    server.kill()

@@ -10,7 +10,6 @@ import pytest
 from harness import clocks
 from harness.client import apis
 from harness.model.objects import Object
-from tests.support import fault_proxies
 from tests.unit.fault_proxy import proxies
 
 AGE_S = 0.3
@@ -128,17 +127,14 @@ def test_other_faults_of_reads_still_apply(proxy: proxies.Proxy, old: Object) ->
 def test_versions_that_are_noted_from_the_start_serve_a_fault_at_once(
     server: apis.Api, old: Object, folder: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    settings = fault_proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
-    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"notes_versions": True}))
-    proxy = proxies.start_proxy(settings)
-    try:
+    with (
+        proxies.running(tmp_path, folder / "tls", notes_versions=True) as proxy,
+        proxy.api() as api,
+    ):
         clocks.sleep(3 * AGE_S)
         change(server)
         proxy.add("request", {"type": "stale", "seconds": AGE_S}, match={"verbs": ["get"]})
-        with proxy.api() as api:
-            assert read(api) == old
-    finally:
-        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
+        assert read(api) == old
 
 
 def test_a_state_that_is_less_old_than_asked_is_said_to_be_so(

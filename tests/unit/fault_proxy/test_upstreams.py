@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import tls_authorities
-from tests.support import fault_proxies, written_kubeconfigs
+from tests.support import written_kubeconfigs
 from tests.unit.fault_proxy import proxies, recording_upstream
 
 PLUGIN = """
@@ -42,13 +42,13 @@ def upstream(
         yield server
 
 
-def start(
+def running(
     folder: pathlib.Path, certificate: bytes, url: str, user: dict[str, Any], **cluster: Any
-) -> proxies.Proxy:
+) -> contextlib.AbstractContextManager[proxies.Proxy]:
     data = base64.b64encode(certificate).decode()
     settings = {"certificate-authority-data": data, **cluster}
     path = written_kubeconfigs.write(folder / "upstream.kubeconfig", url, user=user, **settings)
-    return proxies.start_proxy(fault_proxies.settings_file(folder, path, proxies.SCHEDULER))
+    return proxies.running(folder, path)
 
 
 @pytest.fixture
@@ -58,15 +58,13 @@ def proxied(
     tmp_path: pathlib.Path,
 ) -> Iterator[Callable[..., proxies.Proxy]]:
     """Starts proxies for users and clusters of kubeconfigs."""
-    started: list[proxies.Proxy] = []
+    with contextlib.ExitStack() as started:
 
-    def start_for(user: dict[str, Any], **cluster: Any) -> proxies.Proxy:
-        started.append(start(tmp_path, authority.certificate, upstream.url, user, **cluster))
-        return started[-1]
+        def start(user: dict[str, Any], **cluster: Any) -> proxies.Proxy:
+            proxy = running(tmp_path, authority.certificate, upstream.url, user, **cluster)
+            return started.enter_context(proxy)
 
-    yield start_for
-    for proxy in started:
-        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
+        yield start
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +73,11 @@ def pair(
 ) -> Iterator[Pair]:
     """A proxy for a user with a token, and its upstream, for all tests that need no other ones."""
     folder = tmp_path_factory.mktemp("pair")
-    with recording_upstream.serving(authority, folder) as server:
-        proxy = start(folder, authority.certificate, server.url, {"token": "t"})
+    with (
+        recording_upstream.serving(authority, folder) as server,
+        running(folder, authority.certificate, server.url, {"token": "t"}) as proxy,
+    ):
         yield proxy, server
-        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
 
 
 def send(

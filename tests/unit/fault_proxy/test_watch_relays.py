@@ -11,9 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
-from harness import clocks, processes
+from harness import clocks, processes, protobuf_wire
+from harness.apiserver.serializer import protobuf
 from harness.client import apis, transports
-from tests.support import fault_proxies
 from tests.unit.fault_proxy import proxies
 
 EVENTS = {"resource": "configmaps", "name": "w-*"}
@@ -178,25 +178,34 @@ def test_initial_events_are_spared(proxy: proxies.Proxy, server: apis.Api) -> No
 
 def test_a_watch_of_a_client_that_has_gone_ends(tmp_path: pathlib.Path) -> None:
     server = proxies.start_server(tmp_path)
-    settings = fault_proxies.settings_file(tmp_path, tmp_path / "tls", proxies.SCHEDULER)
-    proxy = proxies.start_proxy(settings)
-    try:
-        with proxy.api() as api:
-            with watching(api, "1"):
-                assert len(connections_of(server)) == 1
-            clocks.wait_until(
-                lambda: not connections_of(server),
-                timeout_s=proxies.TIMEOUT_S,
-                why="the watch to end",
-            )
-    finally:
-        proxy.process.stop(timeout_s=proxies.TIMEOUT_S)
-        server.kill()
+    with proxies.running(tmp_path, tmp_path / "tls") as proxy, proxy.api() as api:
+        with watching(api, "1"):
+            assert len(connections_of(server)) == 1
+        clocks.wait_until(
+            lambda: not connections_of(server),
+            timeout_s=proxies.TIMEOUT_S,
+            why="the watch to end",
+        )
+    server.kill()
 
 
 def connections_of(server: processes.Process) -> list[Any]:
     found = psutil.Process(server.pid).net_connections()
     return [item for item in found if item.status == psutil.CONN_ESTABLISHED]
+
+
+def test_a_watch_in_protobuf_ends_with_410(proxy: proxies.Proxy, server: apis.Api) -> None:
+    name = proxy.add("event", {"type": "gone"}, match=EVENTS, count=1)
+    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
+    make(server, 1)
+    path = f"{proxies.PATH}?watch=1&resourceVersion={version}"
+    accepted = {"Accept": f"{proxies.PROTOBUF};stream=watch"}
+    _, frame = proxies.request(proxy.kubeconfig(), "GET", path, **accepted)
+    event = protobuf_wire.parts(frame[4:])
+    assert event[1] == b"ERROR"
+    status = protobuf.document(protobuf_wire.first(event[2], 1))
+    assert (status["code"], status["reason"]) == (410, "Expired")
+    assert proxy.applied(name)[0]["facts"]["uid"]
 
 
 def test_a_connection_is_used_again_after_410(proxy: proxies.Proxy, server: apis.Api) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from harness.faults import api_calls
 
+PODS = "/api/v1/namespaces/ns/pods"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
 
 
@@ -19,12 +20,7 @@ CLAIMS = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
         ("POST", CLAIMS, "", ("create", "resourceclaims", "", "ns", "")),
         ("DELETE", f"{CLAIMS}/c", "", ("delete", "resourceclaims", "", "ns", "c")),
         ("DELETE", CLAIMS, "", ("deletecollection", "resourceclaims", "", "ns", "")),
-        (
-            "POST",
-            "/api/v1/namespaces/ns/pods/p/binding",
-            "",
-            ("create", "pods", "binding", "ns", "p"),
-        ),
+        ("POST", f"{PODS}/p/binding", "", ("create", "pods", "binding", "ns", "p")),
         ("GET", "/api/v1/pods", "", ("list", "pods", "", "", "")),
         ("GET", "/api/v1/watch/namespaces/ns/pods", "", ("watch", "pods", "", "ns", "")),
         ("GET", "/api/v1/namespaces", "", ("list", "namespaces", "", "", "")),

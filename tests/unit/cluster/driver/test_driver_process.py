@@ -4,8 +4,8 @@ import json
 import pathlib
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
+from concurrent import futures
 from typing import Any
 
 import jsonschema
@@ -107,15 +107,13 @@ def test_a_claim_that_is_late_is_refused(driver: driving.Driver, api: apis.Api) 
     unknown = {"metadata": {**a["metadata"], "name": "other", "uid": "no-uid"}}
     driver.start()
     driver.set(prepare={"block_at": "received"})
-    answers: list[Any] = []
-    slow = threading.Thread(target=lambda: answers.append(driver.prepare(a, unknown)))
-    slow.start()
-    assert driver.unprepare(a) == {driving.uid(a): None}
-    driving.remove(api, a)
-    again = driving.claim(api, "late")
-    driver.set()
-    slow.join()
-    [answer] = answers
+    with futures.ThreadPoolExecutor() as pool:
+        slow = pool.submit(driver.prepare, a, unknown)
+        assert driver.unprepare(a) == {driving.uid(a): None}
+        driving.remove(api, a)
+        again = driving.claim(api, "late")
+        driver.set()
+    answer = slow.result()
     assert "does not have the uid" in answer[driving.uid(a)]
     assert "404" in answer["no-uid"]
     assert driver.documents() == []

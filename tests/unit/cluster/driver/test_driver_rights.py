@@ -2,14 +2,14 @@
 
 import json
 import pathlib
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 import yaml
 
-from harness import clocks, processes
-from harness.client import apis, transports
+from harness import clocks
+from harness.client import apis
+from tests.support import api_servers
 from tests.unit.cluster.driver import driving
 
 pytestmark = pytest.mark.e2e
@@ -22,15 +22,9 @@ Right = tuple[str, str, str]
 @pytest.fixture
 def server(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """A folder with the kubeconfig and the audit log of an API server that runs."""
-    kubeconfig = tmp_path / "kubeconfig"
-    options = ("--kubeconfig", kubeconfig, "--set", f"audit_log={tmp_path / 'audit.log'}")
-    command = processes.command("part", "apiserver", *map(str, options))
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            clocks.wait_until(kubeconfig.exists, timeout_s=driving.TIMEOUT_S, why="an API server")
-            yield tmp_path
-        finally:
-            process.terminate()
+    process = api_servers.start(tmp_path, "--set", f"audit_log={tmp_path / 'audit.log'}")
+    yield tmp_path
+    process.kill()
 
 
 def granted() -> set[Right]:
@@ -76,10 +70,9 @@ def wait_for_slice(api: apis.Api) -> str:
 
 def test_it_uses_each_right_and_no_other(server: pathlib.Path) -> None:
     kubeconfig = server / "kubeconfig"
-    api = apis.Api(transports.connect(kubeconfig))
-    api.create(apis.NODES, {"metadata": {"name": driving.NODE}})
-    claim = driving.claim(api, "claim")
-    with driving.driver(kubeconfig) as driver:
+    with apis.connected(kubeconfig) as api, driving.driver(kubeconfig) as driver:
+        api.create(apis.NODES, {"metadata": {"name": driving.NODE}})
+        claim = driving.claim(api, "claim")
         driver.start("--devices", "2", instance="a")
         driver.prepare(claim, instance="a")
         api.delete(apis.SLICES, wait_for_slice(api))  # as a kubelet that starts
@@ -91,5 +84,4 @@ def test_it_uses_each_right_and_no_other(server: pathlib.Path) -> None:
         driver.start("--devices", "200")  # one slice is changed, and one is new
         driver.stop()
         assert slices(api) == {}
-    api.transport.close()
     assert used(server / "audit.log") == granted()

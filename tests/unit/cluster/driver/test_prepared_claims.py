@@ -2,6 +2,7 @@
 
 import pathlib
 import threading
+from concurrent import futures
 from typing import Any
 
 from harness.cluster.driver import drivers, prepared_claims, served_drivers
@@ -102,17 +103,17 @@ def served(driver: drivers.Driver) -> served_drivers.ServedDriver:
 def test_calls_for_one_claim_wait_for_each_other(tmp_path: pathlib.Path) -> None:
     files = drivers.DriverFiles(cdi=str(tmp_path / "cdi"))
     driver = Slow(driver_specs.DriverSpec(), name="gpu.example", files=files)
-    both, answers = served(driver), []
-    slow = threading.Thread(target=lambda: answers.append(both.prepare([REFERENCE], "n")))
-    slow.start()
-    assert driver.begun.wait(30)
-    other = threading.Thread(target=lambda: answers.append(both.unprepare([REFERENCE], "n")))
-    other.start()
-    assert both.unprepare([REFERENCE], "another-node") == {"uid-a": None}  # that is another claim
-    driver.may_go_on.set()
-    slow.join(30)
-    other.join(30)
-    assert answers == [{"uid-a": known(claim()).devices}, {"uid-a": None}]
+    both = served(driver)
+    with futures.ThreadPoolExecutor() as pool:
+        slow = pool.submit(both.prepare, [REFERENCE], "n")
+        assert driver.begun.wait(30)
+        other = pool.submit(both.unprepare, [REFERENCE], "n")
+        assert both.unprepare([REFERENCE], "another-node") == {"uid-a": None}  # another claim
+        assert not slow.done()
+        assert not other.done()
+        driver.may_go_on.set()
+    assert slow.result() == {"uid-a": known(claim()).devices}
+    assert other.result() == {"uid-a": None}
     assert list((tmp_path / "cdi").iterdir()) == []
 
 

@@ -47,11 +47,6 @@ def calls(driver: driver_servers.DriverServer) -> list[str]:
     return [method for _, method, _ in driver.calls]
 
 
-def failures(world: World) -> list[tuple[str, str]]:
-    failed = [r for r in world.journal() if isinstance(r, records.PrepareFailed)]
-    return [(record.call, record.reason) for record in failed]
-
-
 def test_a_container_finds_what_the_cdi_ids_of_the_answer_say(
     world: World, driver: driver_servers.DriverServer
 ) -> None:
@@ -99,7 +94,10 @@ def test_a_kubelet_and_a_driver_that_are_started_again_know_each_other(
     world.start()
     world.delete("p")  # its claim is noted, but its driver is not there
     clocks.wait_until(
-        lambda: ("unprepare", "NotRegistered") in failures(world),
+        lambda: any(
+            (record.call, record.reason) == ("unprepare", "NotRegistered")
+            for record in world.told(records.PrepareFailed, "claim-of-p")
+        ),
         timeout_s=TIMEOUT_S,
         why="the claim to be kept",
     )

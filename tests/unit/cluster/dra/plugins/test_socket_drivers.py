@@ -34,13 +34,8 @@ def serve(folder: pathlib.Path) -> Iterator[Serve]:
 
 
 @pytest.fixture
-def notes() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def drivers(folder: pathlib.Path, notes: list[str]) -> Iterator[socket_drivers.SocketDrivers]:
-    made = socket_drivers.SocketDrivers(f"{folder}/registry", note=notes.append)
+def drivers(folder: pathlib.Path) -> Iterator[socket_drivers.SocketDrivers]:
+    made = socket_drivers.SocketDrivers(f"{folder}/registry", note=print)
     made.start([NODE])
     yield made
     made.stop()
