@@ -20,13 +20,6 @@ def refused(
     return memory.refused([claim], classes, STATE, SNAPSHOT)
 
 
-def test_claims_of_one_kind_share_what_is_known() -> None:
-    memory = refusal_memory.RefusalMemory()
-    refused(memory, 1)["worker-0"] = api_objects.node()
-    assert list(refused(memory, 1)) == ["worker-0"]
-    assert refused(memory, 2) == {}
-
-
 def test_another_class_of_the_same_name_is_another_kind() -> None:
     memory = refusal_memory.RefusalMemory()
     refused(memory, 1)["worker-0"] = api_objects.node()

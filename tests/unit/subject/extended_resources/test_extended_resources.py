@@ -67,22 +67,6 @@ def test_the_claim_is_created_allocated_reserved_and_named(
     assert world.flight.listed() == []
 
 
-def test_the_device_is_visible_at_every_step(
-    world: ExtendedWorld, delivering: list[tuple[str, dict[str, object]]]
-) -> None:
-    """Also while the claim with its temporary UID gives way to the created one."""
-    attempt = world.reserved(world.wanting())
-    seen: list[set[str]] = []
-    listener = concurrency.fan_out(
-        lambda name, fields: world.deliver() if name == "pre-bind.awaiting-informer" else None,
-        lambda name, fields: seen.append(_visible(world)),
-    )
-    concurrency.listen(listener)
-    world.plugin.pre_bind(attempt)
-    assert seen
-    assert all(visible == {A} for visible in seen)
-
-
 def _visible(world: ExtendedWorld) -> set[str]:
     """The devices that are allocated or in flight, read without taking steps."""
     planned = (claims.allocation_of(item) for item in world.flight.listed())

@@ -216,22 +216,6 @@ def test_unreserve_does_not_touch_a_claim_that_was_born_again(
     assert "unreserve.failed" in [name for name, _ in steps]
 
 
-def test_the_device_is_visible_at_every_step_of_binding(
-    world: World, steps: list[tuple[str, dict[str, object]]]
-) -> None:
-    world.claim("c")
-    attempt = world.reserved(world.pod())
-    steps.clear()
-    world.plugin.pre_bind(attempt)
-    assert [name for name, _ in steps] == [
-        "pre-bind.written",
-        "assume-cache.event.popped",
-        "allocated-devices.inserted",
-        "pre-bind.assumed",
-        "in-flight.removed",
-    ]
-
-
 def test_a_write_that_the_cache_already_knows_is_not_assumed_and_leaves_the_flight(
     world: World, steps: list[tuple[str, dict[str, object]]]
 ) -> None:

@@ -25,11 +25,6 @@ def world(server: Server, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     return World(server, reserve_by=request.param)
 
 
-@pytest.fixture
-def patching(server: Server) -> World:
-    return World(server, reserve_by="patch")
-
-
 def attempt_to_share(world: World, name: str = "q") -> scheduling_attempts.Attempt:
     """An attempt of another pod for the claim `c`, which pod `p` has allocated and reserved."""
     world.claim("c")
@@ -77,24 +72,6 @@ def test_an_update_is_tried_again_when_the_claim_has_changed_and_a_patch_need_no
     verbs = [line.split()[0] for line in world.server.requests[before:]]
     assert verbs in (["PUT", "GET", "PUT"], ["PATCH"])
     assert reserved_for(world) == ["p", "q"]
-
-
-def test_a_patch_names_pod_and_claim_and_no_version(patching: World) -> None:
-    attempt = attempt_to_share(patching)
-    bodies: list[bytes | None] = []
-    send = patching.server.send
-
-    def look(request: Any) -> Any:
-        bodies.append(request.body)
-        return send(request)
-
-    patching.server.send = look  # type: ignore[method-assign]
-    patching.plugin.pre_bind(attempt)
-    (body,) = bodies
-    assert body is not None
-    assert claims.uid_of(attempt.claims[0]).encode() in body
-    assert claims.uid_of(attempt.pod).encode() in body
-    assert b"resourceVersion" not in body
 
 
 def delete(world: World) -> None:

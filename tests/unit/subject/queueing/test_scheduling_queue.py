@@ -40,6 +40,13 @@ class World:
     def take(self) -> queue_parts.QueuedPod:
         return self.queue.pop()
 
+    def tell(self, news: cluster_events.ClusterEvent | Object | None) -> None:
+        """An event, or a pod's new state; None: nothing."""
+        if isinstance(news, cluster_events.ClusterEvent):
+            self.queue.move(news)
+        elif news is not None:
+            self.queue.put(news)
+
     def is_idle(self) -> bool:
         return controlled_runtimes.waits_forever(self.queue.pop)
 
@@ -51,6 +58,11 @@ def world(time: controlled_runtimes.VirtualTime) -> World:
 
 def pod(name: str, *, use: tuple[str, ...] = ("c",)) -> Object:
     return api_objects.known_pod(name, use=use)
+
+
+def with_claim(name: str) -> Object:
+    """The pod `a`, whose status names this claim."""
+    return api_objects.known_pod("a", templates=["t"], recorded={"t": name})
 
 
 def test_a_gated_pod_waits_for_its_claim(world: World) -> None:
@@ -90,48 +102,53 @@ def test_a_failed_attempt_comes_again_after_a_backoff_that_doubles_up_to_its_lim
     assert [attempts for _, attempts in waited] == [*range(1, 1101)]
 
 
-def test_an_unschedulable_pod_waits_for_an_event_and_for_the_rest_of_its_backoff(
-    world: World, time: controlled_runtimes.VirtualTime
+POD = pod("a")
+NEW_STATUS = {**POD, "status": {"conditions": [{"type": "PodScheduled"}]}}
+
+
+@pytest.mark.parametrize(
+    ("pods", "during", "slept_s", "after", "again_s"),
+    [
+        ([POD], None, 0.25, NODE_ADDED, 1.0),
+        ([POD], None, 5.0, of_claim("c"), 5.0),
+        ([POD], None, 0.0, of_claim("other"), scheduling_queue.FLUSH_S),
+        ([POD], None, 0.0, NEW_STATUS, scheduling_queue.FLUSH_S),
+        ([POD], NODE_ADDED, 0.0, None, 1.0),
+        ([POD], of_claim("c"), 0.0, None, 1.0),
+        ([with_claim("c1")], with_claim("c2"), 0.0, None, 1.0),
+        ([with_claim("c1"), with_claim("c2")], None, 0.0, of_claim("c1"), scheduling_queue.FLUSH_S),
+    ],
+)
+def test_when_an_unschedulable_pod_is_tried_again(
+    world: World,
+    time: controlled_runtimes.VirtualTime,
+    pods: list[Object],
+    during: cluster_events.ClusterEvent | Object | None,
+    slept_s: float,
+    after: cluster_events.ClusterEvent | Object | None,
+    again_s: float,
 ) -> None:
-    world.queue.put(pod("a"))
-    world.queue.failed(world.take(), unschedulable=True)
-    time.sleep(0.25)
-    world.queue.move(NODE_ADDED)
+    """With what the queue is told during the attempt and after it; a backoff is a second."""
+    for state in pods:
+        world.queue.put(state)
+    queued = world.take()
+    world.tell(during)
+    world.queue.failed(queued, unschedulable=True)
+    time.sleep(slept_s)
+    world.tell(after)
+    again = world.take()
+    assert time.now_s == pytest.approx(again_s)
+    world.queue.failed(again, unschedulable=True)  # what was told was before this attempt
     assert world.pop() == "a"
-    assert time.now_s == pytest.approx(1.0)
-
-
-def test_an_event_after_the_backoff_brings_the_pod_at_once(
-    world: World, time: controlled_runtimes.VirtualTime
-) -> None:
-    world.queue.put(pod("a"))
-    world.queue.failed(world.take(), unschedulable=True)
-    time.sleep(5)
-    world.queue.move(of_claim("c"))
-    assert world.pop() == "a"
-    assert time.now_s == pytest.approx(5.0)
-
-
-def test_only_the_users_of_a_claim_are_moved(
-    world: World, time: controlled_runtimes.VirtualTime
-) -> None:
-    for name in ("a", "b"):
-        world.queue.put(pod(name, use=(f"claim-of-{name}",)))
-        world.queue.failed(world.take(), unschedulable=True)
-    world.queue.move(of_claim("claim-of-b"))
-    assert world.pop() == "b"
-    assert time.now_s < scheduling_queue.FLUSH_S
-    assert world.pop() == "a"
-    assert time.now_s >= scheduling_queue.FLUSH_S
+    assert time.now_s >= again_s + scheduling_queue.FLUSH_S
 
 
 def test_the_claim_of_a_template_makes_a_user_once_it_is_recorded(
     world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
-    waiting = api_objects.known_pod("a", templates=["t"])
     world.closed_for = {"a"}
-    world.queue.put(waiting)
-    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "a-t-x"}))
+    world.queue.put(api_objects.known_pod("a", templates=["t"]))
+    world.queue.put(with_claim("a-t-x"))
     world.closed_for = set()
     world.queue.move(of_claim("a-t-x"))
     assert world.pop() == "a"
@@ -170,24 +187,6 @@ def test_the_flush_counts_from_the_newest_failure(
     assert time.now_s == pytest.approx(20 + scheduling_queue.FLUSH_S)
 
 
-@pytest.mark.parametrize("event", ["all", "users"])
-def test_an_event_during_an_attempt_is_not_lost(
-    world: World, time: controlled_runtimes.VirtualTime, event: str
-) -> None:
-    world.queue.put(pod("a"))
-    queued = world.take()
-    if event == "all":
-        world.queue.move(NODE_ADDED)
-    else:
-        world.queue.move(of_claim("c"))
-    world.queue.failed(queued, unschedulable=True)
-    again = world.take()
-    assert time.now_s == pytest.approx(1.0)
-    world.queue.failed(again, unschedulable=True)  # the event was before this attempt
-    assert world.pop() == "a"
-    assert time.now_s >= scheduling_queue.FLUSH_S
-
-
 def assert_forgotten(world: World) -> None:
     """No pod is left anywhere but in timers that will run out: a queue lives as long as its
     scheduler.
@@ -196,19 +195,11 @@ def assert_forgotten(world: World) -> None:
     assert (queue._pods, dict(queue._users), queue._unschedulable) == ({}, {}, {})
 
 
-def fail_after_error(world: World) -> None:
-    world.queue.failed(world.take(), unschedulable=False)
-
-
-def fail_unschedulable(world: World) -> None:
-    world.queue.failed(world.take(), unschedulable=True)
-
-
-@pytest.mark.parametrize("fate", [None, fail_after_error, fail_unschedulable])
-def test_a_removed_pod_is_never_taken(world: World, fate: Any) -> None:
+@pytest.mark.parametrize("unschedulable", [None, False, True])
+def test_a_removed_pod_is_never_taken(world: World, unschedulable: bool | None) -> None:
     world.queue.put(pod("a"))
-    if fate is not None:
-        fate(world)
+    if unschedulable is not None:
+        world.queue.failed(world.take(), unschedulable=unschedulable)
     world.queue.remove(pod("a"))
     assert len(world.queue) == 0
     assert_forgotten(world)
@@ -264,49 +255,15 @@ def test_a_pod_whose_status_names_a_new_claim_is_retried(
     world: World, time: controlled_runtimes.VirtualTime
 ) -> None:
     """Its claim was deleted, and the claim controller has created another one."""
-    old = api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"})
-    new = api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"})
-    world.queue.put(old)
+    world.queue.put(with_claim("c1"))
     world.queue.failed(world.take(), unschedulable=True)
     world.closed_for = {"a"}
     world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={}))
     world.closed_for = set()
     time.sleep(5)
-    world.queue.put(new)
+    world.queue.put(with_claim("c2"))
     assert world.pop() == "a"
     assert time.now_s == pytest.approx(5.0)
-
-
-def test_a_pod_that_gets_a_new_claim_during_its_attempt_is_retried(
-    world: World, time: controlled_runtimes.VirtualTime
-) -> None:
-    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"}))
-    queued = world.take()
-    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"}))
-    world.queue.failed(queued, unschedulable=True)
-    assert world.pop() == "a"
-    assert time.now_s == pytest.approx(1.0)
-
-
-def test_an_old_claim_no_longer_moves_its_former_user(
-    world: World, time: controlled_runtimes.VirtualTime
-) -> None:
-    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c1"}))
-    world.queue.put(api_objects.known_pod("a", templates=["t"], recorded={"t": "c2"}))
-    world.queue.failed(world.take(), unschedulable=True)
-    world.queue.move(of_claim("c1"))
-    assert world.pop() == "a"
-    assert time.now_s >= scheduling_queue.FLUSH_S
-
-
-def test_a_changed_status_without_new_claims_moves_nothing(
-    world: World, time: controlled_runtimes.VirtualTime
-) -> None:
-    world.queue.put(pod("a"))
-    world.queue.failed(world.take(), unschedulable=True)
-    world.queue.put({**pod("a"), "status": {"conditions": [{"type": "PodScheduled"}]}})
-    assert world.pop() == "a"
-    assert time.now_s >= scheduling_queue.FLUSH_S
 
 
 def test_what_a_failed_binding_gives_back_does_not_move_its_own_pod(

@@ -1,6 +1,5 @@
 """The threads of the binding cycle, with a plugin whose bindings wait until the test lets them."""
 
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -84,27 +83,6 @@ def test_no_pod_waits_for_the_binding_of_another(world: World) -> None:
     world.wait(lambda: len(world.plugin.entered) == len(names), "every binding to begin")
     world.plugin.may_end.set()
     world.wait(lambda: all(world.node_of(name) for name in names), "all pods to be bound")
-
-
-def test_some_threads_wait_for_the_next_pods_and_the_others_end(world: World) -> None:
-    many = 2 * binding_cycle.IDLE_MAX
-    world.put(*(f"p-{number}" for number in range(many)))
-    world.wait(lambda: len(world.plugin.entered) == many, "every binding to begin")
-    assert len(world.binders._threads) == many
-    world.plugin.may_end.set()
-    world.wait(lambda: world.binders._idle == binding_cycle.IDLE_MAX, "the bindings to end")
-    world.wait(
-        lambda: len(world.binders._threads) == binding_cycle.IDLE_MAX, "the other threads to end"
-    )
-
-
-def test_a_thread_that_has_finished_takes_the_next_pod(world: World) -> None:
-    world.plugin.may_end.set()
-    for name in ("p", "q", "r"):
-        world.put(name)
-        world.wait(functools.partial(world.node_of, name), "the pod to be bound")
-        world.wait(lambda: world.binders._idle == 1, "the binding to end")
-    assert len(world.binders._threads) == 1
 
 
 def test_without_idle_threads_each_pod_has_a_thread_of_its_own(

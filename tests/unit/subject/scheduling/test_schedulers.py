@@ -119,16 +119,3 @@ def _record(world: World, claim: str) -> None:
     statuses = [{"name": "t", "resourceClaimName": claim}]
     status = {**pod["status"], "resourceClaimStatuses": statuses}
     world.api.update_status(apis.PODS, {**pod, "status": status})
-
-
-def test_stop_ends_every_thread(world: World) -> None:
-    world.add_pod("p")
-    world.wait_bound("p")
-    cycle = world.scheduler._cycle
-    assert cycle is not None
-    assert cycle.thread is not None
-    threads = [cycle.thread, *world.scheduler._binders._threads.values()]
-    assert len(threads) == 2
-    assert all(thread.is_alive() for thread in threads)
-    world.scheduler.stop()
-    assert not any(thread.is_alive() for thread in threads)

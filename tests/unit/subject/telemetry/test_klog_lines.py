@@ -2,15 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from harness import concurrency
 from harness.subject.telemetry import klog
-from harness.subject.tracking import gathering
-from tests.support import api_objects, local_servers, plugin_world, scheduler_worlds
+from tests.support import api_objects, local_servers, scheduler_worlds
 
 HEAD = re.compile(r"[IE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [a-z_]+\.py:\d+\] ")
 BOUND = """
@@ -25,24 +23,8 @@ BOUND = """
 2   Successfully bound pod to node                         pod node
 """
 """The lines of a pod from the queue to its node, in their order: verbosity, message, keys."""
-ASIDE = """
-6   Observed device allocation                             device claim
-"""
+ASIDE = "6   Observed device allocation                             device claim"
 """Those of other threads meanwhile."""
-FAILED = """
-6   Observed device deallocation                           device claim
--   dynamic resource plugin failed                         err pod
--   Error scheduling pod; retrying                         err pod
-5   retrying update after conflict                         claim
-5   Released resource in allocation result                 claim uid resourceVersion allocation
-5   Restored object                                        description cacheKey
-5   Claim not stored in assume cache                       err
-5   Redundant remove of in-flight claim, not found         uid
-6   Device is in flight for allocation                     device claim
-6   Observed shared device allocation                      shared device|claim
-6   Conflicting modification during GatherAllocatedState, trying again
-"""
-"""Those of what can go wrong. An error has no verbosity."""
 Row = tuple[str, str, list[str]]
 
 
@@ -51,151 +33,43 @@ def rows(table: str) -> list[Row]:
     for line in table.strip().splitlines():
         verbosity, rest = line.split(maxsplit=1)
         message, *keys = re.split(r" {2,}", rest.strip())
-        names = (keys or [""])[0]
-        found.append((verbosity, message, names.split("|") if "|" in names else names.split()))
+        found.append((verbosity, message, (keys or [""])[0].split()))
     return found
 
 
-class World(scheduler_worlds.World):
-    """A scheduler and its log."""
-
-    def __init__(self, server: local_servers.LocalServer) -> None:
-        super().__init__(server, binders=1, backoff_initial_s=0.01, backoff_max_s=10.0)
-        self.lines: list[str] = []
-
-    def log(self, verbosity: int, form: klog.Form) -> None:
-        klog.use(klog.Logger(verbosity, form, write=self.lines.append))
-        concurrency.listen(klog.KlogLines(objects=self.scheduler.known_objects))
-
-    def run(self, verbosity: int, form: klog.Form) -> list[str]:
-        self.add_pod("p")
-        self.log(verbosity, form)
-        self.scheduler.start()
-        self.wait_bound("p")
-        self.scheduler.stop()
-        return self.lines
-
-    def wait_line(self, message: str) -> None:
-        self.wait(lambda: any(row[1] == message for row in self.rows()), message)
-
-    def rows(self) -> list[Row]:
-        return as_rows([json.loads(line) for line in list(self.lines)])
-
-
-def as_rows(documents: Iterable[dict[str, Any]]) -> list[Row]:
-    fixed = {"ts", "caller", "msg", "v"}
-    return [
-        (str(item.get("v", "-")), item["msg"], [key for key in item if key not in fixed])
-        for item in documents
-    ]
-
-
 @pytest.fixture
-def world(server: local_servers.LocalServer) -> Iterator[World]:
-    yield World(server)
+def world(server: local_servers.LocalServer) -> Iterator[scheduler_worlds.World]:
+    yield scheduler_worlds.World(server, binders=1)
     concurrency.listen(None)
     klog.use(None)
 
 
-def test_the_lines_of_a_pod_that_is_bound(world: World) -> None:
-    world.run(10, "json")
-    expected, logged = rows(BOUND), world.rows()
-    messages = {row[1] for row in expected}
-    assert [row for row in logged if row[1] in messages] == expected
-    assert sorted({str(row) for row in logged if row[1] not in messages}) == sorted(
-        map(str, rows(ASIDE))
-    )
-
-
-def test_the_lines_of_failures(world: World) -> None:
-    """Each kind of failure once; every line of one has the message, keys and verbosity."""
-    world.add_pod("waits", allocated=api_objects.allocation("b", node="elsewhere"))
-    world.add_pod("error", requests=[api_objects.exactly(selectors=BAD)])
-    world.log(7, "json")
-    world.server.refuse("PUT", "/resourceclaims/of-p/status", status=409, times=1)
-    world.server.refuse("POST", "/pods/p/binding", status=500, times=1)
-    world.scheduler.start()
-    world.wait_line("Observed device deallocation")
-    world.wait_line("dynamic resource plugin failed")
+def logged(world: scheduler_worlds.World, verbosity: int, form: klog.Form) -> list[str]:
+    """Bind a pod; return what is logged meanwhile."""
+    lines: list[str] = []
     world.add_pod("p")
+    klog.use(klog.Logger(verbosity, form, write=lines.append))
+    concurrency.listen(klog.KlogLines(objects=world.scheduler.known_objects))
+    world.scheduler.start()
     world.wait_bound("p")
     world.scheduler.stop()
-    require_known(
-        world.rows(),
-        "Observed device deallocation",
-        "dynamic resource plugin failed",
-        "Error scheduling pod; retrying",
-        "retrying update after conflict",
-    )
+    return lines
 
 
-BAD = [{"cel": {"expression": "device.attributes['x'].missing"}}]
+def test_the_lines_of_a_pod_that_is_bound(world: scheduler_worlds.World) -> None:
+    fixed = {"ts", "caller", "msg", "v"}
+    found = [
+        (str(line["v"]), line["msg"], [key for key in line if key not in fixed])
+        for line in map(json.loads, logged(world, 10, "json"))
+    ]
+    expected = rows(BOUND)
+    messages = {row[1] for row in expected}
+    assert [row for row in found if row[1] in messages] == expected
+    assert {str(row) for row in found if row[1] not in messages} == {*map(str, rows(ASIDE))}
 
 
-def require_known(logged: list[Row], *messages: str) -> None:
-    known = {row[1]: row for table in (BOUND, ASIDE, FAILED) for row in rows(table)}
-    for row in logged:
-        if row[1] in known:
-            assert row == known[row[1]]
-    assert set(messages) <= {row[1] for row in logged}
-
-
-class Restless(gathering.Gatherer):
-    """A gather whose devices change meanwhile."""
-
-    def _is_current(self, revision: int) -> bool:
-        return revision < 0
-
-
-def test_the_lines_of_rare_moments(server: local_servers.LocalServer) -> None:
-    lines: list[str] = []
-    world = plugin_world.World(server)
-    world.claim("c")
-    world.claim("other")
-    attempt = world.reserved(world.pod())
-    klog.use(klog.Logger(7, "json", write=lines.append))
-    concurrency.listen(klog.KlogLines(objects=list))
-    try:
-        Restless(world.allocated, world.flight).attempt()
-        world.cache.on_delete(attempt.claims[0])
-        world.binder.bind(attempt)  # the cache does not know the claim any more
-        world.flight.remove("unknown")
-        world.plugin.unreserve(world.reserved(world.pod("q", "other")))
-    finally:
-        klog.use(None)
-        concurrency.listen(None)
-    logged = [json.loads(line) for line in lines]
-    require_known(
-        as_rows(logged),
-        "Device is in flight for allocation",
-        "Conflicting modification during GatherAllocatedState, trying again",
-        "Claim not stored in assume cache",
-        "Redundant remove of in-flight claim, not found",
-        "Released resource in allocation result",
-        "Restored object",
-    )
-
-
-def test_the_lines_of_shares(server: local_servers.LocalServer) -> None:
-    lines: list[str] = []
-    share = api_objects.result("a", shareID="s", consumedCapacity={"memory": "1Gi"})
-    shared = api_objects.claim("c", version=1, allocated={"devices": {"results": [share]}})
-    world = plugin_world.World(server)
-    klog.use(klog.Logger(6, "json", write=lines.append))
-    try:
-        world.allocated.on_add(shared, initial=True)
-    finally:
-        klog.use(None)
-    logged = [json.loads(line) for line in lines]
-    require_known(
-        as_rows(logged),
-        "Observed shared device allocation",
-    )
-    assert logged[0]["shared device"] == f"{api_objects.device_id('a')}/s"
-
-
-def test_the_text_form(world: World) -> None:
-    text = "".join(world.run(6, "text"))
+def test_the_text_form(world: scheduler_worlds.World) -> None:
+    text = "".join(logged(world, 6, "text"))
     uid = world.claim("of-p")["metadata"]["uid"]
     lines = [HEAD.sub("", line) for line in text.splitlines() if HEAD.match(line)]
     device = api_objects.device_id("a")
@@ -210,14 +84,6 @@ def test_the_text_form(world: World) -> None:
     assert f'"Reserved resource in allocation result" claim="default/of-p" uid="{uid}" ' in text
     assert ' allocation=<\n\t{\n\t  "devices": {\n' in text
     assert text.count("\t}\n >\n") == 1
-
-
-def test_callers_are_the_code_that_logs(world: World) -> None:
-    callers = {
-        json.loads(line)["msg"]: json.loads(line)["caller"].partition(":")[0]
-        for line in world.run(6, "json")
-    }
-    assert callers["Successfully bound pod to node"] == "binding_cycle.py"
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(6, 11), (7, 30)])

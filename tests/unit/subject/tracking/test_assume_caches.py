@@ -171,38 +171,6 @@ def test_all_handlers_hear_an_event_before_any_hears_the_next() -> None:
     assert order == [("add", "1", False)] * 2 + [("update", "1", "2")] * 2
 
 
-def test_events_of_many_threads_are_delivered_one_at_a_time_and_in_order() -> None:
-    inside, overlaps = [0], []
-
-    class Counting(Witness):
-        def on_update(self, old: Object, new: Object) -> None:
-            inside[0] += 1
-            overlaps.append(inside[0] != 1)
-            super().on_update(old, new)
-            inside[0] -= 1
-
-    witness = Counting()
-    cache = assume_caches.AssumeCache([witness])
-    for worker in range(4):
-        cache.on_add(claim(1, name=f"c{worker}"), initial=True)
-
-    def churn(name: str) -> None:
-        for number in range(2, 202):
-            cache.assume(claim(number, name=name))
-
-    threads = [
-        concurrency.spawn(f"w{worker}", lambda name=f"c{worker}": churn(name))  # type: ignore[misc]
-        for worker in range(4)
-    ]
-    for thread in threads:
-        thread.join(TIMEOUT_S)
-        assert not thread.is_alive()
-    assert not any(overlaps)
-    updates = [told for told in witness.told if told[0] == "update"]
-    assert len(updates) == 4 * 200
-    assert all(int(str(old)) + 1 == int(str(new)) for _, old, new in updates)
-
-
 def test_a_handler_that_fails_does_not_wedge_the_cache() -> None:
     class Failing(Witness):
         def on_add(self, obj: Object, *, initial: bool) -> None:
