@@ -4,7 +4,9 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from harness.client import apis
+import pytest
+
+from harness.client import apis, transports
 from harness.subject.allocation import inventories
 from harness.subject.extended_resources import class_resolver
 from harness.subject.plugin import binding_conditions, claim_binding, scheduling_attempts
@@ -13,6 +15,7 @@ from tests.support import api_objects, local_servers
 
 Object = dict[str, Any]
 GPU = "example.com/gpu"
+FAILURES = (scheduling_attempts.BindingError, apis.ApiError, transports.TransportError)
 
 
 class World:
@@ -90,6 +93,13 @@ class World:
         if allocations is not None:
             self.plugin.reserve(attempt, api_objects.node(), allocations)
             self.plugin.pre_bind(attempt)
+
+    def fail_to_bind(self, attempt: scheduling_attempts.Attempt) -> Exception:
+        """Return the exception of PreBind, after Unreserve."""
+        with pytest.raises(FAILURES) as caught:
+            self.plugin.pre_bind(attempt)
+        self.plugin.unreserve(attempt)
+        return caught.value
 
     def stored(self, name: str = "c") -> Object:
         return self.api.get(apis.CLAIMS, name, namespace="default")

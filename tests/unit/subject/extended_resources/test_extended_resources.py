@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from harness import concurrency
-from harness.client import apis
 from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claims
 from harness.subject.plugin import dynamic_resources, scheduling_attempts
@@ -126,9 +125,7 @@ def test_nothing_is_left_of_an_attempt_that_failed(
 ) -> None:
     attempt = world.reserved(world.wanting())
     world.server.refuse(verb, path, status=500)
-    with pytest.raises(apis.ApiError):
-        world.plugin.pre_bind(attempt)
-    world.plugin.unreserve(attempt)
+    world.fail_to_bind(attempt)
     assert world.created() == []
     assert world.flight.listed() == []
 

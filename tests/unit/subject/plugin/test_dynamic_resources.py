@@ -16,21 +16,12 @@ from tests.support.plugin_world import World
 
 Object = dict[str, Any]
 A = api_objects.device_id("a")
-FAILURES = (scheduling_attempts.BindingError, apis.ApiError, transports.TransportError)
 
 
 @pytest.fixture
 def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(claim_binding, "CONFLICT_WAIT_S", 0.0)
     return World(server)
-
-
-def fail_to_bind(world: World, attempt: scheduling_attempts.Attempt) -> Exception:
-    """Return the exception of pre-bind, after Unreserve."""
-    with pytest.raises(FAILURES) as caught:
-        world.plugin.pre_bind(attempt)
-    world.plugin.unreserve(attempt)
-    return caught.value
 
 
 def disturb(world: World, name: str = "c") -> Callable[[], object]:
@@ -110,7 +101,7 @@ def test_a_write_that_fails_leaves_nothing(
     world.claim("c", finalizers=["example.com/keep"])
     attempt = world.reserved(world.pod())
     disturb_server(world)
-    assert words in str(fail_to_bind(world, attempt))
+    assert words in str(world.fail_to_bind(attempt))
     assert claims.reservations_of(world.stored()) == []
     assert claims.allocation_of(world.stored()) is None
     world.see()
@@ -123,7 +114,7 @@ def test_a_claim_that_is_gone_leaves_nothing(world: World) -> None:
     claim = world.claim("c")
     attempt = world.reserved(world.pod())
     delete(world)
-    error = fail_to_bind(world, attempt)
+    error = world.fail_to_bind(attempt)
     assert isinstance(error, apis.ApiError)
     assert error.is_not_found
     world.cache.on_delete(claim)
@@ -135,7 +126,7 @@ def test_a_claim_that_was_allocated_elsewhere_keeps_that_allocation(world: World
     attempt = world.reserved(world.pod())
     elsewhere = claims.with_status(world.stored(), allocation=api_objects.allocation("b"))
     world.api.update_status(apis.CLAIMS, elsewhere)
-    assert "got allocated elsewhere in the meantime" in str(fail_to_bind(world, attempt))
+    assert "got allocated elsewhere in the meantime" in str(world.fail_to_bind(attempt))
     assert claims.allocation_of(world.stored()) == api_objects.allocation("b")
     assert claims.reservations_of(world.stored()) == []
     world.see()
@@ -150,7 +141,7 @@ def test_after_a_lost_answer_nothing_is_in_flight_and_the_write_is_found_again(
     pod = world.pod()
     attempt = world.reserved(pod)
     world.server.lose_answer("PUT", STATUS)
-    assert isinstance(fail_to_bind(world, attempt), transports.TransportError)
+    assert isinstance(world.fail_to_bind(attempt), transports.TransportError)
     assert world.flight.listed() == []
     world.see()
     assert world.gatherer.gather().devices == {A}
@@ -170,7 +161,7 @@ def test_when_a_later_claim_fails_the_earlier_one_loses_its_reservation_and_keep
     attempt = world.reserved(world.pod("p", "c", "d"))
     assert world.gatherer.gather().devices == {A, api_objects.device_id("b")}
     world.server.refuse("PUT", "resourceclaims/d/status", status=503)
-    fail_to_bind(world, attempt)
+    world.fail_to_bind(attempt)
     assert claims.reservations_of(world.stored("c")) == []
     assert api_objects.chosen(world.stored("c")) == api_objects.allocation("a")
     assert claims.allocation_of(world.stored("d")) is None

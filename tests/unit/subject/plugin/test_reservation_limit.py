@@ -62,11 +62,9 @@ def bind_after_the_last_place_is_taken(server: Server, release: str | None) -> E
     world.api.update_status(
         apis.CLAIMS, claims.with_status(stored, reservedFor=entries(claims.RESERVATIONS_MAX))
     )
-    with pytest.raises((scheduling_attempts.BindingError, apis.ApiError)) as caught:
-        world.plugin.pre_bind(attempt)
-    world.plugin.unreserve(attempt)
+    error = world.fail_to_bind(attempt)
     assert len(claims.reservations_of(world.stored())) == claims.RESERVATIONS_MAX
-    return caught.value
+    return error
 
 
 def test_the_api_servers_refusal_is_told_as_a_claim_in_use(server: Server) -> None:

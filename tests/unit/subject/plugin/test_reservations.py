@@ -15,7 +15,6 @@ from tests.support.plugin_world import World
 Object = dict[str, Any]
 Server = local_servers.LocalServer
 BOTH = get_args(claim_binding.ReserveBy)
-FAILURES = (scheduling_attempts.BindingError, apis.ApiError)
 
 
 @pytest.fixture(params=BOTH)
@@ -34,14 +33,6 @@ def attempt_to_share(world: World, name: str = "q") -> scheduling_attempts.Attem
 
 def reserved_for(world: World) -> list[str]:
     return sorted(entry["name"] for entry in claims.reservations_of(world.stored()))
-
-
-def fail_to_bind(world: World, attempt: scheduling_attempts.Attempt) -> Exception:
-    """Return the exception of pre-bind, after Unreserve."""
-    with pytest.raises(FAILURES) as caught:
-        world.plugin.pre_bind(attempt)
-    world.plugin.unreserve(attempt)
-    return caught.value
 
 
 def allocation(device: str) -> dict[str, Any]:
@@ -94,7 +85,7 @@ def test_a_claim_that_must_not_be_reserved_any_more(
     attempt = attempt_to_share(world)
     change(world)
     before = world.stored()
-    fail_to_bind(world, attempt)
+    world.fail_to_bind(attempt)
     assert world.stored() == before
 
 
@@ -102,7 +93,7 @@ def test_a_claim_that_has_moved_is_not_kept(world: World) -> None:
     """The pod's node was chosen for the old allocation; kube-scheduler would bind it there."""
     attempt = attempt_to_share(world)
     reallocate(world)
-    error = fail_to_bind(world, attempt)
+    error = world.fail_to_bind(attempt)
     assert "default/c got reallocated elsewhere in the meantime" in str(error)
     assert reserved_for(world) == []
     assert claims.allocation_of(world.stored()) == allocation("b")
