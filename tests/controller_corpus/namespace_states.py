@@ -68,25 +68,6 @@ def read(api: apis.Api, names: Names) -> Object:
     }
 
 
-def differences(expected: Any, found: Any, path: str = "") -> list[str]:
-    """The paths at which two values differ, with both values."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return [
-            item
-            for key in sorted(expected.keys() | found.keys())
-            for item in differences(
-                expected.get(key), found.get(key), f"{path}.{key}" if path else key
-            )
-        ]
-    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        return [
-            item
-            for index, (one, other) in enumerate(zip(expected, found, strict=True))
-            for item in differences(one, other, f"{path}[{index}]")
-        ]
-    return [] if expected == found else [f"{path}: expected {expected}, got {found}"]
-
-
 def _place(claim: Object, names: Names) -> tuple[str, bool, str, str]:
     """Claims of one prefix: known ones first, others by what they contain."""
     meta = claim["metadata"]

@@ -14,6 +14,7 @@ from typing import Any
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from tests.controller_corpus import controller_worlds, namespace_states
+from tests.corpus import comparing
 
 Object = dict[str, Any]
 Differences = list[str]
@@ -146,8 +147,12 @@ class _Replay:
             self._world.run_for(seconds)
             names = self._names.copy()
             state = namespace_states.read(self._world.api, names)
-            found = namespace_states.differences(expect["state"], state)
-            found = [item for item in found if not item.startswith(tuple(expect.get("ignore", ())))]
+            ignored = tuple(expect.get("ignore", ()))
+            found = [
+                str(item)
+                for item in comparing.differences(expect["state"], state, "")
+                if not item.path.removeprefix(".").startswith(ignored)
+            ]
             if found:
                 return found
         self._names = names

@@ -34,11 +34,11 @@ class Result:
     differences: list[comparing.Difference]
 
 
-def cases(kubernetes: str = KUBERNETES) -> Iterator[conversing.Case]:
+def cases() -> Iterator[conversing.Case]:
     with lzma.open(CORPUS, "rt", encoding="utf-8") as lines:
         for line in lines:
             case = json.loads(line)
-            if kubernetes in case.get("versions", [kubernetes]):
+            if KUBERNETES in case.get("versions", [KUBERNETES]):
                 yield case
 
 

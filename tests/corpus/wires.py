@@ -26,10 +26,10 @@ class Wire:
 
     def __init__(self, endpoint: kubeconfigs.Endpoint) -> None:
         self._endpoint = endpoint
-        self._context = endpoint.context()
 
     def send(self, request: Document) -> "Answer":
-        connection = self._connect()
+        where = self._endpoint.host, self._endpoint.port
+        connection = http.client.HTTPConnection(*where, timeout=TIMEOUT_S)
         try:
             return Answer(connection, self._exchange(connection, request))
         except BaseException:
@@ -48,12 +48,6 @@ class Wire:
                 headers=self._headers(request),
             )
         return connection.getresponse()
-
-    def _connect(self) -> http.client.HTTPConnection:
-        where = self._endpoint.host, self._endpoint.port
-        if self._context is None:
-            return http.client.HTTPConnection(*where, timeout=TIMEOUT_S)
-        return http.client.HTTPSConnection(*where, timeout=TIMEOUT_S, context=self._context)
 
     def _headers(self, request: Document) -> dict[str, str]:
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT}
