@@ -62,43 +62,36 @@ def test_events_without_work_cause_no_request(world: World) -> None:
 
 
 def test_132334_a_claim_of_a_pod_that_ended_while_the_controller_was_down_is_cleaned_up(
-    server: local_servers.LocalServer,
+    world: World,
 ) -> None:
-    with controller_worlds.running(server) as world:
-        pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
-        world.allocated("c", pod)
-        world.api.delete(apis.CLAIMS, "c", namespace="default")
-        world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
-        world.start()
-        world.wait(lambda: world.claim() is None, "the claim to be gone")
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
+    world.allocated("c", pod)
+    world.api.delete(apis.CLAIMS, "c", namespace="default")
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.start()
+    world.wait(lambda: world.claim() is None, "the claim to be gone")
 
 
-def test_an_entry_that_needs_no_claim_gets_none_when_another_entry_needs_one(
-    server: local_servers.LocalServer,
-) -> None:
-    with controller_worlds.running(server) as world:
-        for name in ("x", "y"):
-            world.put(apis.CLAIM_TEMPLATES, api_objects.template(name))
-        world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"], recorded={"x": None}))
-        world.start()
-        world.wait(lambda: claims.recorded_names(world.pod()).get("y"), "the other claim")
-        assert claims.recorded_names(world.pod())["x"] is None
-        assert len(world.claims()) == 1
+def test_an_entry_that_needs_no_claim_gets_none_when_another_entry_needs_one(world: World) -> None:
+    for name in ("x", "y"):
+        world.put(apis.CLAIM_TEMPLATES, api_objects.template(name))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"], recorded={"x": None}))
+    world.start()
+    world.wait(lambda: claims.recorded_names(world.pod()).get("y"), "the other claim")
+    assert claims.recorded_names(world.pod())["x"] is None
+    assert len(world.claims()) == 1
 
 
-def test_deleted_pods_without_claims_do_not_push_out_those_with_claims(
-    server: local_servers.LocalServer,
-) -> None:
-    with controller_worlds.running(server) as world:
-        world.put(apis.CLAIMS, api_objects.claim("c"))
-        pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
-        world.start()
-        deleted = world.controller._context.deleted_pods
-        world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
-        world.wait(lambda: claims.uid_of(pod) in deleted, "the deletion")
-        for number in range(controller_contexts.DELETED_PODS_MAX + 1):
-            world.controller._enqueuer.on_pod_deleted(api_objects.known_pod(f"plain-{number}"))
-        assert claims.uid_of(pod) in deleted
+def test_deleted_pods_without_claims_do_not_push_out_those_with_claims(world: World) -> None:
+    world.put(apis.CLAIMS, api_objects.claim("c"))
+    pod = world.put(apis.PODS, api_objects.pod("p", use=["c"]))
+    world.start()
+    deleted = world.controller._context.deleted_pods
+    world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
+    world.wait(lambda: claims.uid_of(pod) in deleted, "the deletion")
+    for number in range(controller_contexts.DELETED_PODS_MAX + 1):
+        world.controller._enqueuer.on_pod_deleted(api_objects.known_pod(f"plain-{number}"))
+    assert claims.uid_of(pod) in deleted
 
 
 def test_at_most_500_deleted_pods_are_remembered() -> None:
@@ -113,14 +106,11 @@ def test_at_most_500_deleted_pods_are_remembered() -> None:
 # ------------------------------------------------------------------ gates, events, metrics
 
 
-def test_a_claim_that_the_server_refuses_is_an_event(
-    server: local_servers.LocalServer,
-) -> None:
-    with controller_worlds.running(server) as world:
-        world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
-        world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-        world.server.refuse("POST", "resourceclaims", status=500)
-        world.start()
-        world.wait_recorded()
-        (event,) = world.events()
-        assert event["message"] == "PodResourceClaim x: create ResourceClaim : no"
+def test_a_claim_that_the_server_refuses_is_an_event(world: World) -> None:
+    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
+    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
+    world.server.refuse("POST", "resourceclaims", status=500)
+    world.start()
+    world.wait_recorded()
+    (event,) = world.events()
+    assert event["message"] == "PodResourceClaim x: create ResourceClaim : no"

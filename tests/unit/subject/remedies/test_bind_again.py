@@ -83,28 +83,28 @@ def world(server: local_servers.LocalServer, time: controlled_runtimes.VirtualTi
     return World(server)
 
 
+BOUND, UNDONE = ("worker-1", []), (None, ["default/p"])
+
+
 @pytest.mark.parametrize(
-    ("fates", "sent"),
+    ("fates", "reads_failing", "sent", "outcome"),
     [
-        ([], ["POST"]),
-        (["lost"], ["POST", "GET"]),
-        (["never"], ["POST", "GET", "POST"]),
-        (["never", "lost"], ["POST", "GET", "POST", "GET"]),
-        (["never", "unsent"], ["POST", "GET", "POST", "GET", "POST"]),
+        ([], 0, ["POST"], BOUND),
+        (["lost"], 0, ["POST", "GET"], BOUND),
+        (["never"], 0, ["POST", "GET", "POST"], BOUND),
+        (["never", "lost"], 0, ["POST", "GET", "POST", "GET"], BOUND),
+        (["never", "unsent"], 0, ["POST", "GET", "POST", "GET", "POST"], BOUND),
+        (["lost"], 3, ["POST", *["GET"] * 4], BOUND),
+        (["unsent"], 0, ["POST"], UNDONE),
     ],
 )
-def test_a_pod_is_bound_and_nothing_undone(world: World, fates: list[str], sent: list[str]) -> None:
-    world.connection.bindings = list(fates)
+def test_a_pod_is_bound_or_what_was_reserved_is_undone(
+    world: World, fates: list[str], reads_failing: int, sent: list[str], outcome: object
+) -> None:
+    world.connection.bindings, world.connection.reads_failing = list(fates), reads_failing
     world.bind()
     assert world.connection.sent == sent
-    assert (world.node(), world.plugin.undone) == ("worker-1", [])
-
-
-def test_reads_are_repeated_while_the_api_server_is_away(world: World) -> None:
-    world.connection.bindings, world.connection.reads_failing = ["lost"], 3
-    world.bind()
-    assert world.connection.sent == ["POST", *["GET"] * 4]
-    assert world.plugin.undone == []
+    assert (world.node(), world.plugin.undone) == outcome
 
 
 def test_a_pod_that_is_bound_to_another_node_keeps_its_reservations(world: World) -> None:
@@ -123,12 +123,6 @@ def test_a_pod_that_is_gone_is_undone(world: World, *, comes_back: bool) -> None
     world.bind()
     assert world.connection.sent == ["POST", "GET"]
     assert world.plugin.undone == ["default/p"]
-
-
-def test_a_binding_that_was_never_sent_is_undone_at_once(world: World) -> None:
-    world.connection.bindings = ["unsent"]
-    world.bind()
-    assert (world.connection.sent, world.plugin.undone) == (["POST"], ["default/p"])
 
 
 def test_a_stopped_scheduler_tries_once_more_and_undoes_nothing(world: World) -> None:
