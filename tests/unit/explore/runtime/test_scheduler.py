@@ -1,7 +1,7 @@
 """The controlled runtime, on tasks that are simpler than a scheduler."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
@@ -12,11 +12,10 @@ from harness.explore.search import random_strategies
 
 def run(
     *tasks: Callable[[], None],
-    decisions: Sequence[int] = (),
     stream: random.Random | None = None,
     choices_max: int = 1000,
-) -> tuple[scheduler.ControlledRuntime, list[tasks.Task]]:
-    strategy: choices.Strategy = random_strategies.Replay(decisions)
+) -> list[tasks.Task]:
+    strategy: choices.Strategy = random_strategies.Replay(())
     if stream is not None:
         strategy = random_strategies.RandomWalk(stream, stay=0.5)
     runtime = scheduler.ControlledRuntime(strategy, choices_max=choices_max)
@@ -24,71 +23,9 @@ def run(
         for number, task in enumerate(tasks):
             concurrency.spawn(f"task-{number}", task)
         try:
-            return runtime, runtime.run(explore=True)
+            return runtime.run(explore=True)
         finally:
             runtime.kill_all()
-
-
-class Counter:
-    """Loses an increment when two tasks read before either writes."""
-
-    def __init__(self) -> None:
-        self.value = 0
-
-    def increment(self) -> None:
-        lock = concurrency.lock("counter")
-        with lock:
-            read = self.value
-        with lock:
-            self.value = read + 1
-
-
-def outcomes(make: Callable[[], Counter]) -> set[int]:
-    found = set()
-    for seed in range(60):
-        counter = make()
-        run(counter.increment, counter.increment, stream=random.Random(seed))
-        found.add(counter.value)
-    return found
-
-
-def test_a_lost_update_is_among_the_interleavings_and_so_is_none() -> None:
-    assert outcomes(Counter) == {1, 2}
-
-
-def test_undisturbed_tasks_run_one_after_the_other() -> None:
-    counter = Counter()
-    run(counter.increment, counter.increment)
-    assert counter.value == 2
-
-
-def test_a_lock_excludes_whatever_is_decided() -> None:
-    class Locked(Counter):
-        lock: concurrency.Lock
-
-        def increment(self) -> None:
-            with self.lock:
-                read = self.value
-                concurrency.sleep(0.001)
-                self.value = read + 1
-
-    def make() -> Counter:
-        counter = Locked()
-        runtime = scheduler.ControlledRuntime(random_strategies.Replay(()))
-        counter.lock = runtime.lock("counter")
-        return counter
-
-    for seed in range(30):
-        counter = make()
-        runtime = scheduler.ControlledRuntime(
-            random_strategies.RandomWalk(random.Random(seed), stay=0.5)
-        )
-        counter.lock = runtime.lock("counter")  # type: ignore[attr-defined]
-        with concurrency.install(runtime):
-            for number in range(3):
-                concurrency.spawn(f"task-{number}", counter.increment)
-            runtime.run(explore=True)
-        assert counter.value == 3
 
 
 def test_time_passes_only_when_nobody_can_run() -> None:
@@ -116,16 +53,6 @@ def test_a_wait_ends_by_a_notification_or_by_its_timeout() -> None:
 
     run(body)
     assert answers == [False, True]
-
-
-def test_who_waits_for_good_is_named() -> None:
-    def take_and_die() -> None:
-        lock = concurrency.lock("the-lock")
-        lock.acquire()
-        lock.acquire()
-
-    _, waiting = run(take_and_die)
-    assert [task.waits_for for task in waiting] == ["lock the-lock"]
 
 
 def test_a_livelock_ends() -> None:
@@ -207,28 +134,32 @@ def test_one_task_at_a_time_has_a_baton_whatever_is_decided(seed: int) -> None:
         with guard:
             baton.put_down()
 
-    runtime = scheduler.ControlledRuntime(
-        random_strategies.RandomWalk(random.Random(seed), stay=0.5)
-    )
-    with concurrency.install(runtime):
+    def spawn_all() -> None:
         guard = concurrency.condition("guard")
         baton = concurrency.baton(guard, "baton")
         for _ in range(3):
             concurrency.spawn("task", lambda: carry(guard, baton))
-        assert runtime.run(explore=True) == []
+
+    assert run(spawn_all, stream=random.Random(seed)) == []
     assert (most, having) == (1, 0)
 
 
-def test_a_baton_that_is_never_put_down_is_waited_for_by_name() -> None:
-    def take(baton: concurrency.Baton) -> None:
+def take_lock_twice() -> None:
+    lock = concurrency.lock("the-lock")
+    lock.acquire()
+    lock.acquire()
+
+
+def take_baton_twice() -> None:
+    baton = concurrency.baton(concurrency.condition("guard"), "emitting")
+    for _ in range(2):
         with baton.awaited():
             baton.take()
 
-    runtime = scheduler.ControlledRuntime(random_strategies.Replay(()))
-    with concurrency.install(runtime):
-        baton = concurrency.baton(concurrency.condition("guard"), "emitting")
-        for _ in range(2):
-            concurrency.spawn("task", lambda: take(baton))
-        waiting = runtime.run(explore=True)
-        assert [task.waits_for for task in waiting] == ["baton emitting"]
-        runtime.kill_all()
+
+@pytest.mark.parametrize(
+    ("task", "waits_for"),
+    [(take_lock_twice, "lock the-lock"), (take_baton_twice, "baton emitting")],
+)
+def test_who_waits_for_good_is_named(task: Callable[[], None], waits_for: str) -> None:
+    assert [waiting.waits_for for waiting in run(task)] == [waits_for]
