@@ -29,10 +29,17 @@ FIRST = {"assume-cache-shared-drain": 70}
 CORRECT = ("two-claims-one-device", "four-claims-two-devices", "object-touched", "watch-breaks")
 
 
-def analyse(tmp_path: pathlib.Path, text: str) -> analysis_results.Analysis:
+def analysed(log: explored_logs.ExploredLog, tmp_path: pathlib.Path) -> analysis_results.Analysis:
+    """The analysis of a log, which finds what the store has."""
     path = tmp_path / "scheduler.log"
-    path.write_text(text)
-    return analyses.analyse([str(path)])
+    path.write_text(log.text)
+    analysis = analyses.analyse([str(path)])
+    found = {
+        item.found.device: {item.found.first.claim, item.found.second.claim}
+        for item in analysis.findings
+    }
+    assert found == log.doubles
+    return analysis
 
 
 @pytest.mark.parametrize(
@@ -48,12 +55,7 @@ def test_the_race_of_a_defect_is_named(
         log = explored_logs.explore(
             monkeypatch, "two-claims-one-device", number=number, defects=[defect], form=form
         )
-        analysis = analyse(tmp_path, log.text)
-        found = {
-            item.found.device: {item.found.first.claim, item.found.second.claim}
-            for item in analysis.findings
-        }
-        assert found == log.doubles, number
+        analysis = analysed(log, tmp_path)
         assert analysis.verdict.exit_code == (10 if log.doubles else 0), number
         named |= {item.cause.signature for item in analysis.findings}
     assert named == {DEFECTS[defect]}
@@ -64,12 +66,7 @@ def test_a_lost_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
     named = set()
     for number in range(187, 207):
         log = explored_logs.explore(monkeypatch, "answer-lost", number=number)
-        analysis = analyse(tmp_path, log.text)
-        found = {
-            item.found.device: {item.found.first.claim, item.found.second.claim}
-            for item in analysis.findings
-        }
-        assert found == log.doubles, number
+        analysis = analysed(log, tmp_path)
         named |= {(item.cause.signature, item.cause.is_certain) for item in analysis.findings}
     assert named == {(Signature.LOST_ANSWER, True)}
 
@@ -80,7 +77,7 @@ def test_correct_code_has_no_double_allocation_in_its_log(
 ) -> None:
     for number in range(SEEDS // 2):
         log = explored_logs.explore(monkeypatch, world, number=number)
-        analysis = analyse(tmp_path, log.text)
+        analysis = analysed(log, tmp_path)
         assert (list(analysis.findings), log.doubles) == ([], {}), number
         assert analysis.verdict is Verdict.VALID, (number, analysis.reasons)
         assert analysis.allocations > 0

@@ -17,44 +17,30 @@ pytestmark = [pytest.mark.detection, pytest.mark.slow]
 TESTS = pathlib.Path(__file__).parents[1]
 FOLDER = TESTS / "support" / "spoiled"
 HISTORIES = 20
-OF_ALLOCATION = spoiled_plays.allocate
-OF_TEMPLATE = ("generated_claims", spoiled_plays.generate)
-DEFECTS: dict[str, tuple[str, spoiled_plays.Play]] = {
-    "tolerations-lost": ("copied_results", OF_ALLOCATION),
-    "tolerations-invented": ("copied_results", OF_ALLOCATION),
-    "conditions-lost": ("copied_results", OF_ALLOCATION),
-    "failure-conditions-changed": ("copied_results", OF_ALLOCATION),
-    "config-of-class-lost": ("copied_results", OF_ALLOCATION),
-    "config-of-claim-lost": ("copied_results", OF_ALLOCATION),
-    "config-source-changed": ("copied_results", OF_ALLOCATION),
-    "config-reversed": ("copied_results", OF_ALLOCATION),
-    "config-for-all": ("copied_results", OF_ALLOCATION),
-    "selector-narrowed": ("reachable_devices", OF_ALLOCATION),
-    "selector-lost": ("reachable_devices", OF_ALLOCATION),
-    "amounts-omitted": ("granted_shares", OF_ALLOCATION),
-    "amounts-too-low": ("granted_shares", OF_ALLOCATION),
-    "amounts-too-high": ("granted_shares", OF_ALLOCATION),
-    "amounts-below-zero": ("granted_shares", OF_ALLOCATION),
-    "amounts-of-other-names": ("granted_shares", OF_ALLOCATION),
-    "share-id-lost": ("granted_shares", OF_ALLOCATION),
-    "share-id-invented": ("granted_shares", OF_ALLOCATION),
-    "admin-access-lost": ("granted_access", OF_ALLOCATION),
-    "request-of-alternative-shortened": ("requested_results", OF_ALLOCATION),
-    "reservation-of-another-uid": ("claim_reservations", spoiled_plays.bind),
-    "reservation-of-another-kind": ("claim_reservations", spoiled_plays.bind),
-    "template-spec-changed": OF_TEMPLATE,
-    "template-config-lost": OF_TEMPLATE,
-    "template-labels-lost": OF_TEMPLATE,
-    "template-labels-invented": OF_TEMPLATE,
-    "template-annotations-lost": OF_TEMPLATE,
-    "entry-changed": OF_TEMPLATE,
-    "status-names-shared": OF_TEMPLATE,
-    "status-names-strange": OF_TEMPLATE,
-    "mappings-lost": ("extended_claims", spoiled_plays.extend),
-    "mappings-to-none": ("extended_claims", spoiled_plays.extend),
-    "mappings-to-one": ("extended_claims", spoiled_plays.extend),
+SPOILED: dict[tuple[str, spoiled_plays.Play], str] = {
+    ("copied_results", spoiled_plays.allocate): """
+        tolerations-lost tolerations-invented conditions-lost failure-conditions-changed
+        config-of-class-lost config-of-claim-lost config-source-changed config-reversed
+        config-for-all
+    """,
+    ("reachable_devices", spoiled_plays.allocate): "selector-narrowed selector-lost",
+    ("granted_shares", spoiled_plays.allocate): """
+        amounts-omitted amounts-too-low amounts-too-high amounts-below-zero amounts-of-other-names
+        share-id-lost share-id-invented
+    """,
+    ("granted_access", spoiled_plays.allocate): "admin-access-lost",
+    ("requested_results", spoiled_plays.allocate): "request-of-alternative-shortened",
+    ("claim_reservations", spoiled_plays.bind): """
+        reservation-of-another-uid reservation-of-another-kind
+    """,
+    ("generated_claims", spoiled_plays.generate): """
+        template-spec-changed template-config-lost template-labels-lost template-labels-invented
+        template-annotations-lost entry-changed status-names-shared status-names-strange
+    """,
+    ("extended_claims", spoiled_plays.extend): "mappings-lost mappings-to-none mappings-to-one",
 }
-"""Defect -> the check that it breaks, and what the subject does."""
+"""The check that defects break and what the subject does -> these defects."""
+DEFECTS = {defect: broken for broken, names in SPOILED.items() for defect in names.split()}
 
 
 @pytest.fixture(autouse=True)

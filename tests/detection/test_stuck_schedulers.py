@@ -171,26 +171,20 @@ def test_the_correct_scheduler_makes_progress(story: Callable[[World], None]) ->
     assert (progress.verdict, progress.reason[-16:]) == (VALID, "nothing is stuck")
 
 
-def test_a_claim_that_stays_in_flight() -> None:
-    with World(schedulers.SchedulerParts(claim_binder=LeavesInFlight)) as world:
-        a_write_fails(world)
-        world.wait_unschedulable("p")
+@pytest.mark.parametrize(
+    ("broken", "story", "stuck"),
+    [
+        ({"claim_binder": LeavesInFlight}, a_write_fails, "p"),
+        ({"allocated": NeverFrees}, a_device_is_given_back, "r"),
+        ({"assume_cache": ForgetsUpdates}, a_device_is_given_back, "r"),
+    ],
+)
+def test_a_broken_part_is_found(
+    broken: dict[str, Any], story: Callable[[World], None], stuck: str
+) -> None:
+    with World(schedulers.SchedulerParts(**broken)) as world:
+        story(world)
+        world.wait_unschedulable(stuck)
         progress = world.judge()
     assert progress.verdict is INVALID
-    assert "STUCK: pod p waits while gpu.example.com/worker-0/a is idle" in progress.reason
-
-
-def test_an_allocation_that_is_never_freed() -> None:
-    with World(schedulers.SchedulerParts(allocated=NeverFrees)) as world:
-        a_device_is_given_back(world)
-        progress = world.judge()
-    assert "STUCK: pod r waits while gpu.example.com/worker-0/a is idle" in progress.reason
-    assert progress.verdict is INVALID
-
-
-def test_an_event_that_is_forgotten() -> None:
-    with World(schedulers.SchedulerParts(assume_cache=ForgetsUpdates)) as world:
-        a_device_is_given_back(world)
-        progress = world.judge()
-    assert "STUCK: pod r waits while gpu.example.com/worker-0/a is idle" in progress.reason
-    assert progress.verdict is INVALID
+    assert f"STUCK: pod {stuck} waits while gpu.example.com/worker-0/a is idle" in progress.reason

@@ -7,13 +7,13 @@ import pytest
 from harness import errors
 from harness.client import apis, transports
 from harness.subject.objects import claim_writes, claims
-from harness.subject.remedies import fence_predecessor, settled_claims
-from harness.subject.tracking import allocated_devices, assume_caches
+from harness.subject.remedies import fence_predecessor
+from harness.subject.tracking import assume_caches
 from tests.support import api_objects, controlled_runtimes, local_servers
 
 Object = dict[str, Any]
 Steps = list[tuple[str, dict[str, object]]]
-FINALIZERS = [claims.FINALIZER, "example.com/other"]
+FINALIZERS = [claims.FINALIZER]
 
 
 class Successor:
@@ -21,8 +21,7 @@ class Successor:
 
     def __init__(self, server: local_servers.LocalServer) -> None:
         self.server, self.api = server, apis.Api(server)
-        self.allocated = allocated_devices.AllocatedDevices()
-        self.cache = assume_caches.AssumeCache([self.allocated])
+        self.cache = assume_caches.AssumeCache()
         self.leadership = fence_predecessor.FencingLeadership(self.api, self.cache)
 
     def claim(self, name: str, **more: Any) -> Object:
@@ -56,56 +55,6 @@ def allocating(claim: Object) -> Object:
     return claims.with_status(claim, allocation=api_objects.allocation("a"))
 
 
-def take_back(api: apis.Api, claim: Object, pod: Object) -> Object:
-    meta = claim["metadata"]
-    change = {
-        "metadata": {key: meta[key] for key in ("uid", "resourceVersion")},
-        "status": {"reservedFor": [{"$patch": "delete", "uid": claims.uid_of(pod)}]},
-    }
-    return api.patch(
-        apis.CLAIMS,
-        meta["name"],
-        change,
-        namespace="default",
-        kind=apis.PatchKind.STRATEGIC,
-        subresource="status",
-    )
-
-
-def test_a_late_write_of_the_predecessor_conflicts(successor: Successor) -> None:
-    late = allocating(successor.claim("c", finalizers=FINALIZERS))
-    successor.leadership.on_started_leading()
-    with pytest.raises(apis.ApiError, match="the object has been modified"):
-        successor.api.update_status(apis.CLAIMS, late)
-    assert successor.stored("c")["metadata"]["finalizers"] == ["example.com/other"]
-    assert successor.cache.get("default/c") == successor.stored("c")
-
-
-def test_a_write_that_is_committed_just_before_the_fence_is_known(successor: Successor) -> None:
-    late = allocating(successor.claim("c", finalizers=FINALIZERS))
-    successor.server.before(
-        "PUT", "resourceclaims/c", lambda: successor.api.update_status(apis.CLAIMS, late)
-    )
-    successor.leadership.on_started_leading()
-    assert successor.allocated.get()[0].devices == {api_objects.device_id("a")}
-    assert claims.has_finalizer(successor.stored("c"))
-
-
-def test_a_late_removal_of_a_reservation_conflicts(successor: Successor) -> None:
-    pod = successor.pod("p")
-    claim = successor.reserved("c", pod)
-    successor.leadership.on_started_leading()
-    with pytest.raises(apis.ApiError, match="the object has been modified"):
-        take_back(successor.api, claim, pod)
-    fenced = successor.stored("c")
-    assert claims.is_reserved_for(fenced, pod)
-    assert claims.has_finalizer(fenced)
-    assert fenced["metadata"]["annotations"] == {
-        settled_claims.ANNOTATION: claim["metadata"]["resourceVersion"]
-    }
-    assert successor.cache.get("default/c") == fenced
-
-
 def test_a_removal_is_based_on_what_is_there(successor: Successor, steps: Steps) -> None:
     pod, other = successor.pod("p"), successor.pod("other")
     claim = successor.reserved("c", pod)
@@ -131,28 +80,6 @@ def test_a_removal_that_always_conflicts_is_given_up(successor: Successor, steps
     assert "unreserve.failed" in [name for name, _ in steps]
 
 
-def test_after_the_end_no_reservation_is_taken_back(successor: Successor) -> None:
-    pod = successor.pod("p")
-    claim = successor.reserved("c", pod)
-    api = successor.leadership.writing_api
-    successor.leadership.on_stopped_leading()
-    assert claim_writes.remove_reservation(api, claim, pod) is None
-    assert successor.stored("c") == claim
-
-
-def test_a_watch_that_lags_hides_nothing(successor: Successor) -> None:
-    """The scheduler stood by: its cache is of before the predecessor's last writes."""
-    known = successor.claim("c")
-    protected = claims.with_metadata(known, finalizers=FINALIZERS)
-    late = allocating(successor.api.update(apis.CLAIMS, protected))
-    unseen = api_objects.claim("d", finalizers=FINALIZERS, allocated=api_objects.allocation("b"))
-    local_servers.put(successor.server, apis.CLAIMS, unseen)
-    successor.leadership.on_started_leading()
-    assert successor.allocated.get()[0].devices == {api_objects.device_id("b")}
-    with pytest.raises(apis.ApiError, match="the object has been modified"):
-        successor.api.update_status(apis.CLAIMS, late)
-
-
 @pytest.mark.parametrize("status", [409, 429, 500, 503])
 def test_failures_are_tried_again(successor: Successor, steps: Steps, status: int) -> None:
     late = allocating(successor.claim("c", finalizers=FINALIZERS))
@@ -169,20 +96,6 @@ def test_a_server_that_stays_away_is_an_error(successor: Successor, path: str) -
     successor.server.refuse("GET", path, status=503, times=10**6)
     with pytest.raises(errors.ClusterError, match="expected to fence the claims of a previous"):
         successor.leadership.on_started_leading()
-
-
-def test_after_the_end_nothing_is_written(successor: Successor, steps: Steps) -> None:
-    claim = successor.claim("c")
-    api = successor.leadership.writing_api
-    written = api.update_status(apis.CLAIMS, allocating(claim))
-    successor.leadership.on_stopped_leading()
-    requests = len(successor.server.requests)
-    with pytest.raises(transports.TransportError, match="has stopped") as caught:
-        api.update_status(apis.CLAIMS, written)
-    assert not caught.value.sent
-    assert len(successor.server.requests) == requests
-    assert [fields["method"] for name, fields in steps if name == "remedy.write-refused"] == ["PUT"]
-    assert api.get(apis.CLAIMS, "c", namespace="default") == written
 
 
 def test_a_scheduler_whose_lease_is_over_writes_nothing_and_may_write_when_it_leads_again(
