@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from harness.client import kubeconfigs
-from tests.corpus import replaying, servers, wires
+from tests.corpus import replaying, wires
+from tests.support import api_servers
 
 GROUPS = collections.defaultdict(list)
 for _case in replaying.cases():
@@ -25,9 +26,11 @@ ALWAYS = {case for item in KNOWN if not item.get("sometimes") for case in item["
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[kubeconfigs.Endpoint]:
-    with servers.running() as made:
-        yield made
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kubeconfigs.Endpoint]:
+    folder = tmp_path_factory.mktemp("server")
+    process = api_servers.start(folder)
+    yield kubeconfigs.load(folder / "plain")
+    process.kill()
 
 
 @pytest.mark.parametrize("group", sorted(GROUPS))

@@ -8,7 +8,7 @@ import pytest
 from harness import errors, processes
 from harness.client import apis, transports
 from harness.subject.process import subject_process
-from tests.support import api_objects
+from tests.support import api_objects, api_servers
 
 TIMEOUT_S = 60.0
 
@@ -16,24 +16,21 @@ TIMEOUT_S = 60.0
 @pytest.mark.parametrize(
     ("text", "why"),
     [
+        (None, "settings"),
         ("", "truncated"),
         ('{"sede": 7}', "sede"),
         ('{"pauses": {"probability": 2}}', "<= 1.*probability"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(
-    tmp_path: pathlib.Path, text: str, why: str
+    tmp_path: pathlib.Path, text: str | None, why: str
 ) -> None:
     path = tmp_path / "settings.json"
-    path.write_text(text)
+    if text is not None:
+        path.write_text(text)
     with pytest.raises(errors.UsageError, match=why) as caught:
         subject_process.read_settings(path)
     assert str(path) in str(caught.value)
-
-
-def test_a_missing_file_is_named(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.UsageError, match=r"nothing\.json"):
-        subject_process.read_settings(tmp_path / "nothing.json")
 
 
 @pytest.mark.parametrize(
@@ -71,18 +68,7 @@ def test_a_thread_that_fails_ends_the_scheduler(
     tmp_path: pathlib.Path, package: str, module: str, method: str, thread: str
 ) -> None:
     """Without its scheduling thread a scheduler would be ready for ever and do nothing."""
-    kubeconfig = tmp_path / "plain"
-    argv = processes.command(
-        "part",
-        "apiserver",
-        "--kubeconfig",
-        str(tmp_path / "kubeconfig"),
-        "--set",
-        f"plain_kubeconfig={kubeconfig}",
-    )
-    server = processes.start_ready(
-        "apiserver", argv, log=tmp_path / "log", ready=tmp_path / "ready", timeout_s=TIMEOUT_S
-    )
+    kubeconfig, server = tmp_path / "plain", api_servers.start(tmp_path)
     try:
         program = FAILS.format(package=package, module=module, method=method)
         log = tmp_path / "scheduler.log"
