@@ -28,36 +28,6 @@ def test_a_created_claim_is_found_before_the_informer_has_it(world: World) -> No
     assert [item["metadata"]["name"] for item in world.claims()] == list(recorded.values())
 
 
-def test_a_failed_creation_is_one_event(world: World) -> None:
-    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-    world.start()
-    world.wait(world.events, "an event")
-    world.settle()
-    (event,) = world.events()
-    assert event["reason"] == "FailedResourceClaimCreation"
-    assert event["involvedObject"]["uid"] == claims.uid_of(world.pod())
-    assert event["message"] == (
-        'PodResourceClaim x: resource claim template "x": '
-        'resourceclaimtemplate.resource.k8s.io "x" not found'
-    )
-
-
-def test_events_without_work_cause_no_request(world: World) -> None:
-    world.put(apis.CLAIM_TEMPLATES, api_objects.template("x"))
-    world.put(apis.PODS, api_objects.pod("p", templates=["x"]))
-    world.put(apis.PODS, api_objects.pod("plain"))
-    world.start()
-    world.wait_recorded()
-    world.settle()
-    before = world.server.count("/pods/p/status")
-    for name in ("p", "plain"):
-        label = {"metadata": {"labels": {"touched": "1"}}}
-        world.api.patch(apis.PODS, name, label, namespace="default")
-    world.settle()
-    assert world.server.count("/pods/p/status") == before
-    assert world.server.count("/pods/plain/status") == 0
-
-
 # ----------------------------------------------------------------------------- bad sequences
 
 
@@ -70,16 +40,6 @@ def test_132334_a_claim_of_a_pod_that_ended_while_the_controller_was_down_is_cle
     world.api.delete(apis.PODS, "p", namespace="default", grace_period_s=0)
     world.start()
     world.wait(lambda: world.claim() is None, "the claim to be gone")
-
-
-def test_an_entry_that_needs_no_claim_gets_none_when_another_entry_needs_one(world: World) -> None:
-    for name in ("x", "y"):
-        world.put(apis.CLAIM_TEMPLATES, api_objects.template(name))
-    world.put(apis.PODS, api_objects.pod("p", templates=["x", "y"], recorded={"x": None}))
-    world.start()
-    world.wait(lambda: claims.recorded_names(world.pod()).get("y"), "the other claim")
-    assert claims.recorded_names(world.pod())["x"] is None
-    assert len(world.claims()) == 1
 
 
 def test_deleted_pods_without_claims_do_not_push_out_those_with_claims(world: World) -> None:
@@ -101,9 +61,6 @@ def test_at_most_500_deleted_pods_are_remembered() -> None:
     assert len(deleted) == 500
     assert "0" not in deleted
     assert "500" in deleted
-
-
-# ------------------------------------------------------------------ gates, events, metrics
 
 
 def test_a_claim_that_the_server_refuses_is_an_event(world: World) -> None:
