@@ -18,6 +18,7 @@ from harness.checks.devices import (
 from harness.client import apis
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
+from harness.subject.objects import claims
 from tests.histories import placements
 from tests.histories.placements import claim, device, device_class, exactly, node, on, piece
 from tests.support import api_objects, local_servers, plugin_world
@@ -51,18 +52,22 @@ def _allocating(**fields: Any) -> Callable[[Sequence[str]], Events]:
     """One claim is allocated on the only node."""
 
     def perform(defects: Sequence[str]) -> Events:
-        made = claim("c", **fields)
-        obj = {**made.obj, "metadata": {**made.obj["metadata"], "resourceVersion": "1"}}
-        allocator = assembling.parts(defects).new_allocator(
-            inventories.snapshot_of([PIECE.obj]),
-            allocated_states.AllocatedState(),
-            {placements.CLASS: device_class().obj},
-            [obj],
-        )
-        [allocation] = allocator.allocate(NODE.obj) or [None]
-        return [NODE, node("n2"), device_class(), PIECE, _allocated(obj, allocation)]
+        made = claims.with_metadata(claim("c", **fields).obj, resourceVersion="1")
+        allocation = _allocation(made, inventories.snapshot_of([PIECE.obj]), defects)
+        return [NODE, node("n2"), device_class(), PIECE, _allocated(made, allocation)]
 
     return perform
+
+
+def _allocation(
+    made: Object, snapshot: inventories.Snapshot, defects: Sequence[str] = ()
+) -> Object | None:
+    """What an allocator grants a claim on the node."""
+    classes = {placements.CLASS: device_class().obj}
+    state = allocated_states.AllocatedState()
+    allocator = assembling.parts(defects).new_allocator(snapshot, state, classes, [made])
+    [allocation] = allocator.allocate(NODE.obj) or [None]
+    return allocation
 
 
 def _allocated(obj: Object, allocation: Object | None) -> placements.Event:
@@ -73,18 +78,12 @@ def _deleting(defects: Sequence[str]) -> Events:
     """The slice goes, and comes back after a claim has been tried."""
     inventory = inventories.Inventory()
     tracker = assembling.parts(defects).slice_tracker([inventory])
-    stored = {**PIECE.obj, "metadata": {**PIECE.obj["metadata"], "resourceVersion": "1"}}
+    stored = claims.with_metadata(PIECE.obj, resourceVersion="1")
     tracker.on_add(stored, initial=True)
     tracker.on_delete(stored)
-    made = {**claim("c").obj, "metadata": {**claim("c").obj["metadata"], "resourceVersion": "1"}}
-    allocator = assembling.parts().new_allocator(
-        inventory.snapshot(),
-        allocated_states.AllocatedState(),
-        {placements.CLASS: device_class().obj},
-        [made],
-    )
-    found = allocator.allocate(NODE.obj)
-    tried = _allocated(made, found[0]) if found else None
+    made = claims.with_metadata(claim("c").obj, resourceVersion="1")
+    found = _allocation(made, inventory.snapshot())
+    tried = _allocated(made, found) if found else None
     later = _allocated(
         made, claim("c", placements.result("D1"), selector=on("n1")).obj["status"]["allocation"]
     )

@@ -22,10 +22,9 @@ from harness.subject.remedies import (
     settled_claims,
 )
 from harness.subject.scheduling import binding_cycle
+from tests.support import world_searches
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
-SCHEDULES = 1500
-"""In which a hazard must be found."""
 SCHEDULES_WITH_REMEDY = int(os.environ.get("FLAKE_HUNT_SCHEDULES", "30"))
 """In which it must not be found any more; without the remedy, each is found in fewer."""
 HAZARDS = {
@@ -49,16 +48,8 @@ NO_REMEDY = [
 ]
 
 
-def explored(scenario: str, *chosen: str, **changes: object) -> search_campaign.SearchProgress:
-    arguments = {"strategy": "pct", "seed": 5, "schedules": SCHEDULES, "defects": (), **changes}
-    wanted = search_campaign.Hunt(
-        scenario=scenario,
-        remedies=chosen,
-        time_s=None,
-        **arguments,  # type: ignore[arg-type]
-    )
-    *_, progress = search_campaign.explore(wanted)
-    return progress
+def explored(world: str, *chosen: str, **changes: object) -> search_campaign.SearchProgress:
+    return world_searches.explored(world, **{"seed": 5, "remedies": chosen, **changes})
 
 
 SEEDS = {
@@ -103,8 +94,9 @@ def test_without_its_remedy_a_hazard_is_found(scenario: str) -> None:
 def test_a_hazard_that_is_a_defect_is_gone_with_its_remedy(
     world: str, defect: str, remedy: str
 ) -> None:
-    assert explored(world, defects=(defect,), seed=SEEDS.get(world, 5)).findings
-    fixed = explored(world, remedy, defects=(defect,), schedules=SCHEDULES_WITH_REMEDY)
+    assert world_searches.explored(world, defect, seed=SEEDS.get(world, 5)).findings
+    changes = {"remedies": (remedy,), "schedules": SCHEDULES_WITH_REMEDY, "seed": 5}
+    fixed = world_searches.explored(world, defect, **changes)
     assert not fixed.findings
 
 

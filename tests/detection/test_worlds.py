@@ -8,6 +8,7 @@ import pytest
 from harness.explore.search import search_campaign, tokens
 from harness.explore.worlds import world_catalogue
 from harness.run.defects import known_defects
+from tests.support import world_searches
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 NAMED = [(name, world) for name, facts in known_defects.facts().items() for world in facts.worlds]
@@ -27,20 +28,11 @@ SEEDS = {
 """Seeds with which the searches that would take longest find something soon."""
 
 
-def explored(
-    world: str, *defects: str, schedules: int, seed: int = 3
-) -> search_campaign.SearchProgress:
-    hunt = search_campaign.Hunt(
-        scenario=world, defects=defects, strategy="pct", seed=seed, schedules=schedules, time_s=None
-    )
-    *_, progress = search_campaign.explore(hunt)
-    return progress
-
-
 @pytest.mark.parametrize(("defect", "world"), NAMED)
 def test_a_world_finds_the_defect(defect: str, world: str) -> None:
     seed = SEEDS.get((defect, world), 3)
-    finding, decisions = explored(world, defect, schedules=SCHEDULES_MAX, seed=seed).findings[0]
+    progress = world_searches.explored(world, defect, schedules=SCHEDULES_MAX, seed=seed)
+    finding, decisions = progress.findings[0]
     token = tokens.Token(scenario=world, defects=(defect,), decisions=tuple(decisions))
     replayed = {search_campaign.replay(token).finding for _ in range(REPLAYS)}
     assert replayed == {finding}
@@ -57,4 +49,4 @@ def is_explored_elsewhere(world: str) -> bool:
     "world", sorted({world for _, world in NAMED if not is_explored_elsewhere(world)})
 )
 def test_a_world_finds_nothing_without_a_defect(world: str) -> None:
-    assert explored(world, schedules=CORRECT_SCHEDULES).findings == []
+    assert world_searches.explored(world, schedules=CORRECT_SCHEDULES).findings == []

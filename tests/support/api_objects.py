@@ -187,3 +187,9 @@ def protected(claim_object: Object, *, reserved_for: Sequence[Object] = ()) -> O
     for user in reserved_for:
         made = claims.with_reservation(made, user)
     return made
+
+
+def scheduled_condition(pod: Object) -> Object:
+    """What a pod's status says of its scheduling; empty if it says nothing."""
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return next((item for item in conditions if item["type"] == "PodScheduled"), {})

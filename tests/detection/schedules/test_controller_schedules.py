@@ -116,16 +116,7 @@ def test_more_claims_are_created_than_the_cache_holds(defect: str) -> None:
     """The informer delivers none of them; a retry looks for the first one."""
     created = assembling.claim_controller_parts([defect] if defect else []).created()
     for number in range(controller_defects.CLAIMS_MAX + 1):
-        owner = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": "p",
-            "uid": f"pod-{number}",
-            "controller": True,
-        }
-        meta = {"name": f"c-{number}", "namespace": "default", "ownerReferences": [owner]}
-        created.add(
-            {"metadata": {**meta, "uid": f"u-{number}", "resourceVersion": f"{number + 1}"}}
-        )
+        owner = api_objects.known_pod("p", uid=f"pod-{number}")
+        created.add(api_objects.claim(f"c-{number}", version=number + 1, owner=owner))
     assert bool(created.owned_by("pod-0")) == (not defect)
     assert created.owned_by("pod-1")

@@ -157,11 +157,7 @@ class Cluster(scheduler_worlds.World):
         self.put(apis.SLICES, _slice_of_nodes("kubernetes.io/hostname", "Gt"))
 
     def condition(self, name: str) -> Object:
-        for item in self.pod(name).get("status", {}).get("conditions") or ():
-            if item["type"] == "PodScheduled":
-                found: Object = item
-                return found
-        return {}
+        return api_objects.scheduled_condition(self.pod(name))
 
 
 def _slice_of_nodes(key: str, operator: str) -> Object:

@@ -21,20 +21,13 @@ from harness.explore.worlds import chosen_parts, world, world_catalogue
 from harness.report import publishing
 from harness.subject.scheduling import schedulers
 from harness.subject.tracking import assume_caches
+from tests.support import world_searches
 
 SMALLEST = "two-claims-one-device"
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 
 
-def hunt(
-    *chosen: str, schedules: int, scenario: str = SMALLEST, **changes: object
-) -> search_campaign.Hunt:
-    arguments = {"strategy": "random", "seed": 3, "time_s": None, **changes}
-    return search_campaign.Hunt(scenario=scenario, defects=chosen, schedules=schedules, **arguments)  # type: ignore[arg-type]
-
-
-def undisturbed(scenario: str) -> tokens.Token:
-    return tokens.Token(scenario=scenario, defects=(), decisions=())
+random_hunt = functools.partial(world_searches.hunt, strategy="random")
 
 
 def explored(wanted: search_campaign.Hunt) -> search_campaign.SearchProgress:
@@ -42,16 +35,18 @@ def explored(wanted: search_campaign.Hunt) -> search_campaign.SearchProgress:
     return progress
 
 
+def undisturbed(scenario: str) -> tokens.Token:
+    return tokens.Token(scenario=scenario, defects=(), decisions=())
+
+
 @functools.cache
 def smallest_finding() -> tokens.Token:
-    wanted = hunt("gather-not-atomic", schedules=5000)
+    wanted = random_hunt(SMALLEST, "gather-not-atomic", schedules=5000)
     return shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
 
 
 def test_a_random_walk_finds_a_defect_and_its_token_replays() -> None:
-    wanted = hunt(
-        "gather-not-atomic", schedules=20_000, scenario="four-claims-four-devices", seed=6
-    )
+    wanted = random_hunt("four-claims-four-devices", "gather-not-atomic", schedules=20_000, seed=6)
     finding, decisions = explored(wanted).findings[0]
     assert "is allocated to" in finding
     again = tokens.parse(str(wanted.token(decisions)))
@@ -64,7 +59,7 @@ EXPECTED_VALID = [name for name, spec in world_catalogue.WORLDS.items() if spec.
 @pytest.mark.parametrize("scenario", [name for name in EXPECTED_VALID if "users" not in name])
 @pytest.mark.parametrize("strategy", ["random", "pct"])
 def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None:
-    progress = explored(hunt(schedules=20, scenario=scenario, strategy=strategy))
+    progress = world_searches.explored(scenario, schedules=20, strategy=strategy)
     assert progress.findings == []
     assert progress.schedules == 20
     assert len(progress.distinct) > 1
@@ -79,7 +74,7 @@ def test_the_correct_subject_is_left_alone(scenario: str, strategy: str) -> None
     ],
 )
 def test_faults_happen_and_do_no_harm(scenario: str, step: dict[str, object]) -> None:
-    wanted, happened = hunt(schedules=20, scenario=scenario), 0
+    wanted, happened = random_hunt(scenario, schedules=20), 0
     for outcome in itertools.islice(search_campaign._samples(wanted), 20):
         assert outcome.finding is None
         again = search_campaign.replay(wanted.token(outcome.decisions), record=True)
@@ -92,7 +87,7 @@ def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> Non
     """Hypothesis H1: unreserve forgets the plan although the write was done or will be, and the
     device is seen in neither place.
     """
-    wanted = hunt(schedules=60, scenario="answer-lost", until_found=False)
+    wanted = random_hunt("answer-lost", schedules=60, until_found=False)
     tapes = [wanted.token(decisions) for _, decisions in explored(wanted).findings]
     runs = [search_campaign.replay(token, record=True) for token in tapes]
     told = [[step.name for step in run.steps] for run in runs]
@@ -104,8 +99,8 @@ def test_a_missing_answer_is_too_much_for_the_subject_as_it_is_upstream() -> Non
 
 def test_a_finding_is_told_in_the_smallest_world_that_has_it() -> None:
     sizes = (("claims", 3), ("devices", 2))
-    larger = {"scenario": "four-claims-four-devices", "sizes": sizes, "seed": 1}
-    wanted = hunt("gather-not-atomic", schedules=5000, **larger)
+    larger = {"schedules": 5000, "sizes": sizes, "seed": 1}
+    wanted = random_hunt("four-claims-four-devices", "gather-not-atomic", **larger)
     token = shrink_world.smallest(wanted.token(explored(wanted).findings[0][1]))
     assert dict(token.sizes) == {"claims": 2, "devices": 1}
     assert search_campaign.replay(token).finding is not None
@@ -149,7 +144,7 @@ def test_of_past_runs_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, strategy:
         make(self, *args, **keywords)
 
     monkeypatch.setattr(world.World, "__init__", remember)
-    wanted = hunt(schedules=105, strategy=strategy)
+    wanted = world_searches.hunt(SMALLEST, schedules=105, strategy=strategy)
     kept = [len(made) for _ in search_campaign.explore(wanted)]
     assert len(kept) > 100
     assert max(kept) == 0
@@ -188,7 +183,7 @@ SEEDS_OF_HAZARDS = {"extended-pod-bound-late": 13, "late-creation": 5}
 def test_a_hazard_without_a_remedy_is_found(scenario: str) -> None:
     """`tests/detection/test_remedies.py` has those with one."""
     seed = SEEDS_OF_HAZARDS.get(scenario, 3)
-    progress = explored(hunt(schedules=20_000, scenario=scenario, strategy="pct", seed=seed))
+    progress = world_searches.explored(scenario, schedules=20_000, seed=seed)
     assert progress.findings, f"not in {progress.schedules} schedules"
     finding, decisions = progress.findings[0]
     kinds = ("device ", "entry: ", "prepared: ", "bound: ", "extended: ", "finalizer: ")

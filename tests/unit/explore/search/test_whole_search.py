@@ -12,7 +12,7 @@ from harness import concurrency
 from harness.explore.runtime import choices, queues, scheduler
 from harness.explore.search import search_campaign
 from harness.explore.search.whole import depth_first
-from tests.support import small_programs, swapped_turns
+from tests.support import small_programs, swapped_turns, world_searches
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 RUNS_MAX = 250
@@ -167,20 +167,13 @@ def test_of_a_queue_only_the_order_of_appending_matters() -> None:
 # ------------------------------------------------------------------ the scheduler
 
 
-def hunt(**changes: object) -> search_campaign.Hunt:
-    settings: dict[str, object] = {
-        "scenario": "two-claims-one-device",
-        "defects": (),
-        "strategy": search_campaign.EXHAUSTIVE,
-        "seed": 1,
-        "schedules": None,
-        "time_s": None,
-    }
-    return search_campaign.Hunt(**{**settings, **changes})  # type: ignore[arg-type]
+hunt = functools.partial(
+    world_searches.hunt, strategy=search_campaign.EXHAUSTIVE, seed=1, schedules=None
+)
 
 
 def test_an_unfinished_search_is_not_called_complete() -> None:
-    wanted = hunt(schedules=150)
+    wanted = hunt("two-claims-one-device", schedules=150)
     *_, progress = search_campaign.explore(wanted)
     assert progress.findings == []
     assert len(progress.distinct) == progress.schedules - progress.given_up > 100
@@ -212,7 +205,7 @@ def test_undeclared_uses_are_noticed_when_turns_are_swapped(
     ],
 )
 def test_a_defect_is_found_and_can_be_replayed(scenario: str, defect: str) -> None:
-    wanted = hunt(scenario=scenario, defects=(defect,))
+    wanted = hunt(scenario, defect)
     *_, progress = search_campaign.explore(wanted)
     (finding, decisions), *_ = progress.findings
     assert search_campaign.replay(wanted.token(decisions)).finding == finding
@@ -229,7 +222,7 @@ def test_a_defect_is_found_and_can_be_replayed(scenario: str, defect: str) -> No
 def test_a_small_world_is_searched_whole(
     scenario: str, sizes: tuple[tuple[str, int], ...], least: int
 ) -> None:
-    *_, progress = search_campaign.explore(hunt(scenario=scenario, sizes=sizes))
+    *_, progress = search_campaign.explore(hunt(scenario, sizes=sizes))
     assert (progress.is_complete, progress.findings) == (True, [])
     assert least < len(progress.distinct) == progress.schedules - progress.given_up
     assert progress.given_up <= progress.schedules / 10

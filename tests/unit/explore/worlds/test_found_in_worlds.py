@@ -21,22 +21,16 @@ from harness.subject.plugin import (
 )
 from harness.subject.queueing import queue_parts
 from harness.subject.releases import differences
+from tests.support import world_searches
 
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 Object = dict[str, Any]
 Replace = Callable[..., None]
 
 
-def explored(world: str, *defects: str, **changes: object) -> search_campaign.SearchProgress:
-    arguments = {"strategy": "pct", "seed": 3, "schedules": 1500, "time_s": None, **changes}
-    wanted = search_campaign.Hunt(scenario=world, defects=defects, **arguments)  # type: ignore[arg-type]
-    *_, progress = search_campaign.explore(wanted)
-    return progress
-
-
 def finding(world: str, *defects: str, **changes: object) -> str:
     """Return what is found first; empty if nothing is."""
-    found = explored(world, *defects, **changes).findings
+    found = world_searches.explored(world, *defects, **changes).findings
     return found[0][0] if found else ""
 
 
@@ -179,10 +173,7 @@ def test_a_claim_that_is_unprepared_under_a_pod_is_found(replace_parts: Replace)
 
 
 def test_such_a_finding_shrinks_and_is_told() -> None:
-    chosen: dict[str, Any] = {"scenario": "prepare-against-unprepare", "strategy": "pct", "seed": 3}
-    wanted = search_campaign.Hunt(
-        defects=("driver-released-first",), schedules=1000, time_s=None, **chosen
-    )
+    wanted = world_searches.hunt("prepare-against-unprepare", "driver-released-first")
     *_, progress = search_campaign.explore(wanted)
     token = shrink_world.smallest(wanted.token(progress.findings[0][1]))
     assert dict(token.sizes) == {"pods": 2}

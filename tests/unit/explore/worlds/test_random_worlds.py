@@ -15,6 +15,7 @@ from harness.explore.search import (
 )
 from harness.explore.worlds import actions, api_server, parts, world_catalogue, world_specs
 from harness.explore.worlds.random_worlds import action_drawing, random_specs, world_drawing
+from tests.support import world_searches
 
 pytestmark = pytest.mark.slow
 
@@ -156,9 +157,7 @@ def test_all_claims_of_a_pod_with_many_get_their_devices_ready() -> None:
 
 def test_a_long_run_of_a_pod_with_many_claims_is_no_livelock() -> None:
     """Found in a random world: the claims of a pod that has ended are looked at again and again."""
-    hunt = search_campaign.Hunt(
-        scenario="random-158949414", defects=(), strategy="random", seed=1, schedules=1, time_s=None
-    )
+    hunt = world_searches.hunt("random-158949414", strategy="random", seed=1, schedules=1)
     assert hunt.spec.choices_max > world_specs.CHOICES_MAX
     *_, progress = search_campaign.explore(hunt)
     assert progress.findings == []

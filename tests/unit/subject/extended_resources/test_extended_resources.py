@@ -1,5 +1,6 @@
 """Extended resources from PreFilter to what is left when binding fails, against the real store."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,27 +25,21 @@ def world(server: local_servers.LocalServer, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def delivering(
-    world: ExtendedWorld, steps: list[tuple[str, dict[str, object]]]
-) -> list[tuple[str, dict[str, object]]]:
-    """The steps that are taken; the claim is delivered when the binder waits for it."""
-
-    def note(name: str, fields: concurrency.StepFields) -> None:
-        steps.append((name, dict(fields)))
-        if name == "pre-bind.awaiting-informer":
-            world.deliver()
-
-    concurrency.listen(note)
-    return steps
+def _delivering(world: ExtendedWorld) -> Iterator[None]:
+    """The claim is delivered when the binder waits for it."""
+    concurrency.listen(
+        lambda name, _: world.deliver() if name == "pre-bind.awaiting-informer" else None
+    )
+    yield
+    concurrency.listen(None)
 
 
 def devices_in_use(world: ExtendedWorld) -> set[str]:
     return set(world.gatherer.gather().devices)
 
 
-def test_the_claim_is_created_allocated_reserved_and_named(
-    world: ExtendedWorld, delivering: list[tuple[str, dict[str, object]]]
-) -> None:
+@pytest.mark.usefixtures("_delivering")
+def test_the_claim_is_created_allocated_reserved_and_named(world: ExtendedWorld) -> None:
     pod = world.wanting()
     world.plugin.pre_bind(world.reserved(pod))
     (claim,) = world.created()
@@ -109,6 +104,7 @@ def test_a_claim_that_was_deleted_meanwhile_is_awaited_until_its_deletion_comes(
     assert devices_in_use(world) == set()
 
 
+@pytest.mark.usefixtures("_delivering")
 @pytest.mark.parametrize(
     ("verb", "path"),
     [
@@ -118,10 +114,7 @@ def test_a_claim_that_was_deleted_meanwhile_is_awaited_until_its_deletion_comes(
     ],
 )
 def test_nothing_is_left_of_an_attempt_that_failed(
-    world: ExtendedWorld,
-    delivering: list[tuple[str, dict[str, object]]],
-    verb: str,
-    path: str,
+    world: ExtendedWorld, verb: str, path: str
 ) -> None:
     attempt = world.reserved(world.wanting())
     world.server.refuse(verb, path, status=500)

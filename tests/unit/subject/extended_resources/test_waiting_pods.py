@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from harness import concurrency
 from harness.client import apis
 from harness.subject.extended_resources import extended_claims
 from tests.support import api_objects, local_servers, scheduler_worlds
@@ -28,19 +27,6 @@ class World(scheduler_worlds.World):
 
 
 @pytest.fixture
-def refused() -> Iterator[list[str]]:
-    """The reasons for which pods could not be scheduled."""
-    reasons: list[str] = []
-    concurrency.listen(
-        lambda name, fields: (
-            reasons.append(fields["reason"]) if name == "scheduling.unschedulable" else None
-        )
-    )
-    yield reasons
-    concurrency.listen(None)
-
-
-@pytest.fixture
 def world(server: local_servers.LocalServer) -> Iterator[World]:
     world = World(server)
     yield world
@@ -48,12 +34,12 @@ def world(server: local_servers.LocalServer) -> Iterator[World]:
 
 
 def test_a_pod_waits_for_the_class_that_backs_its_resource(
-    world: World, refused: list[str]
+    world: World, steps: list[tuple[str, dict[str, object]]]
 ) -> None:
     world.scheduler.start()
     world.add_asking("p")
-    world.wait(lambda: refused, "the pod to be refused")
-    assert refused[0] == (
+    world.wait(lambda: "scheduling.unschedulable" in dict(steps), "the pod to be refused")
+    assert dict(steps)["scheduling.unschedulable"]["reason"] == (
         f"0/1 nodes are available: 1 Insufficient {GPU}. still not schedulable, "
         "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
     )

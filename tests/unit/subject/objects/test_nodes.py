@@ -101,18 +101,17 @@ def test_an_operator_that_is_not_known() -> None:
         nodes.selects(selector, api_objects.node(labels={"zone": "a"}))
 
 
-def test_any_term_with_all_its_expressions() -> None:
+IN_A = {"matchExpressions": [expression("In", "a")]}
+IN_BOTH = {"matchExpressions": [expression("In", "a"), expression("In", "b")]}
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"), [([IN_BOTH], False), ([IN_BOTH, IN_A], True), ([], False), ([{}], False)]
+)
+def test_any_term_with_all_its_expressions(terms: list[Object], expected: bool) -> None:
     node = api_objects.node(labels={"zone": "a"})
-    both = {"matchExpressions": [expression("In", "a"), expression("In", "b")]}
-    one = {"matchExpressions": [expression("In", "a")]}
-    assert not nodes.selects({"nodeSelectorTerms": [both]}, node)
-    assert nodes.selects({"nodeSelectorTerms": [both, one]}, node)
-
-
-def test_no_selector_selects_all_and_an_empty_one_nothing() -> None:
-    assert nodes.selects(None, api_objects.node())
-    assert not nodes.selects({"nodeSelectorTerms": []}, api_objects.node())
-    assert not nodes.selects({"nodeSelectorTerms": [{}]}, api_objects.node())
+    assert nodes.selects({"nodeSelectorTerms": terms}, node) is expected
+    assert nodes.selects(None, node)
 
 
 def test_the_selector_of_one_node() -> None:

@@ -31,24 +31,25 @@ def seen(world: World, steps: list[tuple[str, dict[str, object]]]) -> Callable[[
 
 
 @pytest.mark.parametrize(
-    ("method", "part"),
-    [("PUT", "resourceclaims/of-p/status"), ("PUT", "resourceclaims/of-p"), ("POST", "/binding")],
+    ("method", "part", "is_lost"),
+    [
+        ("PUT", "resourceclaims/of-p/status", False),
+        ("PUT", "resourceclaims/of-p", False),
+        ("POST", "/binding", False),
+        ("PUT", "resourceclaims/of-p/status", True),
+        ("PUT", "resourceclaims/of-p", True),
+    ],
 )
-def test_a_binding_that_was_refused_is_tried_again(world: World, method: str, part: str) -> None:
-    world.server.refuse(method, part, status=500, times=2)
+def test_a_write_that_was_refused_or_not_answered_is_tried_again(
+    world: World, method: str, part: str, is_lost: bool
+) -> None:
+    if is_lost:
+        world.server.lose_answer(method, part)
+    else:
+        world.server.refuse(method, part, status=500, times=2)
     world.add_pod("p")
     world.wait_bound("p")
-    pod = world.api.get(apis.PODS, "p", namespace="default")
-    assert claims.is_reserved_for(world.claim("of-p"), pod)
-
-
-@pytest.mark.parametrize("part", ["resourceclaims/of-p/status", "resourceclaims/of-p"])
-def test_a_write_whose_answer_was_lost_is_tried_again(world: World, part: str) -> None:
-    world.server.lose_answer("PUT", part)
-    world.add_pod("p")
-    world.wait_bound("p")
-    pod = world.api.get(apis.PODS, "p", namespace="default")
-    assert claims.is_reserved_for(world.claim("of-p"), pod)
+    assert claims.is_reserved_for(world.claim("of-p"), world.pod("p"))
 
 
 def test_pods_of_other_schedulers_and_pods_that_are_gated_are_left_alone(

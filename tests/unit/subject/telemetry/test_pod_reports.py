@@ -27,12 +27,7 @@ class World:
 
     def condition(self, name: str = "p") -> Object:
         pod = self.api.get(apis.PODS, name, namespace="default")
-        found = [
-            item
-            for item in pod.get("status", {}).get("conditions") or ()
-            if item["type"] == "PodScheduled"
-        ]
-        return found[0] if found else {}
+        return api_objects.scheduled_condition(pod)
 
     def wait_condition(self, reason: str, name: str = "p") -> Object:
         clocks.wait_until(
