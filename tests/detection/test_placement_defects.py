@@ -62,7 +62,7 @@ def _allocating(**fields: Any) -> Callable[[Sequence[str]], Events]:
 def _allocation(
     made: Object, snapshot: inventories.Snapshot, defects: Sequence[str] = ()
 ) -> Object | None:
-    """What an allocator grants a claim on the node."""
+    """Return what an allocator grants the claim on the node."""
     classes = {placements.CLASS: device_class().obj}
     state = allocated_states.AllocatedState()
     allocator = assembling.parts(defects).new_allocator(snapshot, state, classes, [made])

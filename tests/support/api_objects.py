@@ -190,6 +190,6 @@ def protected(claim_object: Object, *, reserved_for: Sequence[Object] = ()) -> O
 
 
 def scheduled_condition(pod: Object) -> Object:
-    """What a pod's status says of its scheduling; empty if it says nothing."""
+    """Return what a pod's status says of its scheduling; empty if it says nothing."""
     conditions = pod.get("status", {}).get("conditions") or ()
     return next((item for item in conditions if item["type"] == "PodScheduled"), {})

@@ -1,5 +1,6 @@
 """Worlds find what is wrong, also what no known defect has, and say what it is."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from harness.client import apis
 from harness.cluster.dra import claim_managers
 from harness.explore import output
 from harness.explore.search import search_campaign, shrink_world, tokens
-from harness.explore.worlds import world_catalogue
+from harness.explore.worlds import chosen_parts, world_catalogue
 from harness.subject.extended_resources import extended_claims
 from harness.subject.objects import claims
 from harness.subject.plugin import (
@@ -26,6 +27,19 @@ from tests.support import world_searches
 pytestmark = [pytest.mark.detection, pytest.mark.slow]
 Object = dict[str, Any]
 Replace = Callable[..., None]
+
+
+@pytest.fixture
+def replace_parts(monkeypatch: pytest.MonkeyPatch) -> Replace:
+    """Return a function that puts classes into all worlds: `replace("scheduler", plugin=…)`."""
+
+    def replace(actor: str, **classes: type[Any]) -> None:
+        correct = chosen_parts.of()
+        parts = dataclasses.replace(getattr(correct, actor), **classes)
+        wrong = dataclasses.replace(correct, **{actor: parts})
+        monkeypatch.setattr(chosen_parts, "of", lambda *_: wrong)
+
+    return replace
 
 
 def finding(world: str, *defects: str, **changes: object) -> str:

@@ -82,24 +82,16 @@ def test_a_released_lease_is_taken_at_once(
     assert lease(server)["holderIdentity"] == "other"
 
 
-def test_of_two_that_create_the_lease_one_holds_it(
-    server: local_servers.LocalServer, time: controlled_runtimes.VirtualTime
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_of_two_that_take_a_free_or_an_expired_lease_one_holds_it(
+    server: local_servers.LocalServer, time: controlled_runtimes.VirtualTime, method: str
 ) -> None:
     one, other = lock(server, "one"), lock(server, "other")
-    server.before("POST", "leases", other.try_to_hold)
-    assert not one.try_to_hold()
-    assert lease(server)["holderIdentity"] == "other"
-
-
-def test_of_two_that_take_an_expired_lease_one_holds_it(
-    server: local_servers.LocalServer, time: controlled_runtimes.VirtualTime
-) -> None:
-    lock(server, "gone").try_to_hold()
-    one, other = lock(server, "one"), lock(server, "other")
-    one.try_to_hold()
-    other.try_to_hold()
-    time.sleep(20)
-    server.before("PUT", "leases", other.try_to_hold)
+    if method == "PUT":
+        for candidate in (lock(server, "gone"), one, other):
+            candidate.try_to_hold()
+        time.sleep(20)
+    server.before(method, "leases", other.try_to_hold)
     assert not one.try_to_hold()
     assert lease(server)["holderIdentity"] == "other"
 

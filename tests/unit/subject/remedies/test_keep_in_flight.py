@@ -52,24 +52,6 @@ def fields(steps: Steps, name: str) -> list[dict[str, object]]:
     return [fields for taken, fields in steps if taken == name]
 
 
-def test_a_committed_write_is_assumed_before_the_claim_leaves(world: World, steps: Steps) -> None:
-    world.claim("c")
-    world.server.lose_answer("PUT", STATUS)
-    fail_to_bind(world)
-    assert world.gatherer.gather().devices == {A}
-    assert claims.allocation_of(world.cache.get("default/c") or {}) is None
-    settle(world)
-    assert world.flight.listed() == []
-    assert world.gatherer.gather().devices == {A}
-    assert world.cache.get("default/c") == world.stored()
-    (settled,) = fields(steps, "remedy.settled")
-    assert settled["fate"] == "allocated"
-    names = [name for name, _ in steps]
-    assert names.count("remedy.read") == 1
-    assert "remedy.fenced" not in names
-    assert names.index("allocated-devices.inserted") < names.index("in-flight.removed")
-
-
 def test_a_claim_that_the_informer_has_not_delivered_stays(world: World, steps: Steps) -> None:
     """Such is a claim that the scheduler has just created for extended resources."""
     world.claim("c")

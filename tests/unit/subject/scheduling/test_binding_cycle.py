@@ -77,12 +77,16 @@ def world(server: local_servers.LocalServer) -> Iterator[World]:
     world.binders.stop()
 
 
-def test_no_pod_waits_for_the_binding_of_another(world: World) -> None:
+def test_no_pod_waits_for_the_binding_of_another_and_not_all_threads_wait_for_more(
+    world: World,
+) -> None:
     names = [f"p-{number}" for number in range(2 * binding_cycle.IDLE_MAX)]
     world.put(*names)
     world.wait(lambda: len(world.plugin.entered) == len(names), "every binding to begin")
     world.plugin.may_end.set()
     world.wait(lambda: all(world.node_of(name) for name in names), "all pods to be bound")
+    world.wait(lambda: world.binders._idle == len(world.binders._threads), "threads to end")
+    assert world.binders._idle == binding_cycle.IDLE_MAX
 
 
 def test_without_idle_threads_each_pod_has_a_thread_of_its_own(

@@ -120,3 +120,12 @@ def _record(world: World, claim: str) -> None:
     statuses = [{"name": "t", "resourceClaimName": claim}]
     status = {**pod["status"], "resourceClaimStatuses": statuses}
     world.api.update_status(apis.PODS, {**pod, "status": status})
+
+
+def test_stop_ends_every_thread(world: World) -> None:
+    world.add_pod("p")
+    world.wait_bound("p")
+    assert world.scheduler._cycle is not None
+    threads = [world.scheduler._cycle.thread, *world.scheduler._binders._threads.values()]
+    world.scheduler.stop()
+    assert [thread.is_alive() for thread in threads if thread] == [False, False]

@@ -8,7 +8,8 @@ import pytest
 
 from harness import concurrency
 from harness.subject.telemetry import klog
-from tests.support import api_objects, local_servers, scheduler_worlds
+from harness.subject.tracking import allocated_devices, gathering
+from tests.support import api_objects, local_servers, plugin_world, scheduler_worlds
 
 HEAD = re.compile(r"[IE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [a-z_]+\.py:\d+\] ")
 BOUND = """
@@ -68,6 +69,14 @@ def test_the_lines_of_a_pod_that_is_bound(world: scheduler_worlds.World) -> None
     assert {str(row) for row in found if row[1] not in messages} == {*map(str, rows(ASIDE))}
 
 
+def test_the_lines_of_failures(world: scheduler_worlds.World) -> None:
+    bad = [{"cel": {"expression": "device.attributes['x'].missing"}}]
+    world.add_pod("error", requests=[api_objects.exactly(selectors=bad)])
+    world.server.refuse("POST", "/pods/p/binding", status=500, times=1)
+    told = {json.loads(line)["msg"] for line in logged(world, 5, "json")}
+    assert {"dynamic resource plugin failed", "Error scheduling pod; retrying"} <= told
+
+
 def test_the_text_form(world: scheduler_worlds.World) -> None:
     text = "".join(logged(world, 6, "text"))
     uid = world.claim("of-p")["metadata"]["uid"]
@@ -100,6 +109,8 @@ def test_deleted_claims_keep_their_names() -> None:
     """The device of a claim may be seen as free after the claim is gone."""
     lines: list[str] = []
     known = [{"metadata": {"uid": "1", "namespace": "n", "name": "a"}}]
+    share = api_objects.result("a", shareID="s")
+    shared = api_objects.claim("c", version=1, allocated={"devices": {"results": [share]}})
     listener = klog.KlogLines(objects=lambda: known)
     klog.use(klog.Logger(6, "json", write=lines.append))
     try:
@@ -108,7 +119,46 @@ def test_deleted_claims_keep_their_names() -> None:
         listener("allocated-devices.inserted", {"device": "d", "claim": "2"})
         listener("allocated-devices.removed", {"device": "d", "claim": "1"})
         listener("allocated-devices.removed", {"device": "d", "claim": "unknown"})
+        allocated_devices.AllocatedDevices().on_add(shared, initial=True)
     finally:
         klog.use(None)
-    claims = [json.loads(line)["claim"] for line in lines]
-    assert claims == ["n/a", "n/b", "n/a", "unknown"]
+    told = [(line["v"], line["msg"], line["claim"]) for line in map(json.loads, lines)]
+    assert told == [
+        (6, "Observed device allocation", "n/a"),
+        (6, "Observed device allocation", "n/b"),
+        (6, "Observed device deallocation", "n/a"),
+        (6, "Observed device deallocation", "unknown"),
+        (6, "Observed shared device allocation", "default/c"),
+    ]
+
+
+class Restless(gathering.Gatherer):
+    """A gather whose devices change meanwhile."""
+
+    def _is_current(self, revision: int) -> bool:
+        return revision < 0
+
+
+def test_the_lines_of_rare_moments(server: local_servers.LocalServer) -> None:
+    lines: list[str] = []
+    world = plugin_world.World(server)
+    world.claim("c")
+    attempt = world.reserved(world.pod())
+    klog.use(klog.Logger(6, "json", write=lines.append))
+    concurrency.listen(klog.KlogLines(objects=list))
+    try:
+        Restless(world.allocated, world.flight).attempt()
+        world.plugin.unreserve(attempt)
+    finally:
+        klog.use(None)
+        concurrency.listen(None)
+    told = [(line["v"], line["msg"]) for line in map(json.loads, lines)]
+    assert told == [
+        (6, "Starting GatherAllocatedState"),
+        (6, "Device is in flight for allocation"),
+        (6, "Finished GatherAllocatedState"),
+        (6, "Conflicting modification during GatherAllocatedState, trying again"),
+        (5, "Removed in-flight claim"),
+        (5, "Released resource in allocation result"),
+        (5, "Restored object"),
+    ]
