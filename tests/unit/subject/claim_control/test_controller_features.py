@@ -58,9 +58,7 @@ def test_at_most_500_deleted_pods_are_remembered() -> None:
     deleted = controller_contexts.DeletedPods()
     for number in range(501):
         deleted.add(str(number))
-    assert len(deleted) == 500
-    assert "0" not in deleted
-    assert "500" in deleted
+    assert (len(deleted), "0" in deleted, "500" in deleted) == (500, False, True)
 
 
 def test_a_claim_that_the_server_refuses_is_an_event(world: World) -> None:

@@ -67,17 +67,6 @@ def test_a_success_forgets_the_failures(
     assert time.now_s - before_s == pytest.approx(work_queues.RETRY_FIRST_S)
 
 
-def test_a_key_that_was_added_again_while_it_failed_does_not_wait(
-    queue: work_queues.WorkQueue, time: controlled_runtimes.VirtualTime
-) -> None:
-    queue.add("a")
-    queue.get()
-    queue.add("a")
-    queue.done("a", failed=True)
-    assert queue.get() == "a"
-    assert time.now_s == 0
-
-
 def test_a_key_that_failed_twice_comes_again_once_at_the_earlier_time(
     queue: work_queues.WorkQueue, time: controlled_runtimes.VirtualTime
 ) -> None:

@@ -220,24 +220,25 @@ def test_a_lost_allocation_is_waited_for_by_releases(server: Server, release: st
     assert "the scheduler stops" in str(binding.end())
 
 
-def test_1_34_2_has_one_time_limit(server: Server) -> None:
-    parts = assembling.parts((), (), "1.34.2")
-    made = parts.conditions(lambda _: None, timeout_s=1.0)
-    assert made._timeout_s() == binding_conditions.TIMEOUT_S
-
-
-@pytest.mark.parametrize("timeout_s", [binding_conditions.TIMEOUT_S, 5.0])
+@pytest.mark.parametrize(
+    ("release", "timeout_s", "ends_s"),
+    [(None, 600.0, 600), (None, 5.0, 5), ("1.36.2", 5.0, 5), ("1.34.2", 5.0, 600)],
+)
 def test_a_wait_ends_when_time_is_up(
     server: Server,
     time: controlled_runtimes.VirtualTime,
+    release: str | None,
     timeout_s: float,
+    ends_s: float,
 ) -> None:
-    world = with_device(World(server, binding_timeout_s=timeout_s))
+    """1.34.2 has one time limit."""
+    parts = assembling.parts(release=release)
+    world = with_device(World(server, parts, binding_timeout_s=timeout_s))
     world.claim("c")
     attempt = world.reserved(world.pod())
     with pytest.raises(scheduling_attempts.BindingError, match="device binding timeout"):
         world.plugin.pre_bind(attempt)
-    assert time.now_s == pytest.approx(timeout_s, abs=1)
+    assert time.now_s == pytest.approx(ends_s, abs=1)
 
 
 # -------------------------------------------------------------------------- giving up
