@@ -1,7 +1,6 @@
 """A page in headless Chromium, driven by its remote protocol: keys, media, pictures, console."""
 
 import asyncio
-import base64
 import contextlib
 import itertools
 import json
@@ -73,9 +72,6 @@ class Page:
                 await asyncio.sleep(0.02)
         return found
 
-    async def type(self, text: str) -> None:
-        await self.call("Input.insertText", text=text)
-
     async def press(self, key: str) -> None:
         named = {"key": key, "code": key, "windowsVirtualKeyCode": _CODES[key]}
         text = {"text": "\r"} if key == "Enter" else {"text": " "} if key == " " else {}
@@ -85,19 +81,6 @@ class Page:
     async def media(self, kind: str = "", **features: str) -> None:
         wanted = [{"name": key.replace("_", "-"), "value": features[key]} for key in features]
         await self.call("Emulation.setEmulatedMedia", media=kind, features=wanted)
-
-    async def size(self, width: int, height: int) -> None:
-        await self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-
-    async def picture(self, path: pathlib.Path) -> None:
-        found = await self.call("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(found["data"]))
 
 
 @contextlib.asynccontextmanager

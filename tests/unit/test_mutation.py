@@ -1,4 +1,4 @@
-"""The runner of mutants: what it changes, that loaded functions change, and what survivors need."""
+"""The runner of mutants: loaded functions change, and survivors need reasons."""
 
 import importlib
 import pathlib
@@ -11,18 +11,6 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = pathlib.Path(__file__).parents[2]
-SOURCE = """
-LIMIT = 3
-
-def fits(size, limit=LIMIT):
-    if size == 0:
-        return True
-    return size <= limit and not size % 2
-
-class Box:
-    def __init__(self):
-        self.sizes = sorted([2, 1])
-"""
 
 
 @pytest.fixture
@@ -31,23 +19,6 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     monkeypatch.chdir(ROOT)
     return lambda name: importlib.import_module(f"mutation.{name}")
-
-
-def test_every_comparison_condition_number_and_call_is_changed(tool: Any) -> None:
-    told = [item.told for item in tool("changes").mutants(SOURCE)]
-    assert told == [
-        "module: LIMIT = 3 -> LIMIT = 4",
-        "fits: size == 0 -> size != 0",
-        "fits: size == 0 -> size == 1",
-        "fits: return True -> return False",
-        "fits: size <= limit and (not size % 2) -> size <= limit or not size % 2",
-        "fits: size <= limit -> size < limit",
-        "fits: size <= limit and (not size % 2) -> size <= limit and (not not size % 2)",
-        "fits: size % 2 -> size % 3",
-        "Box.__init__: sorted([2, 1]) -> list([2, 1])",
-        "Box.__init__: [2, 1] -> [3, 1]",
-        "Box.__init__: [2, 1] -> [2, 2]",
-    ]
 
 
 def test_every_survivor_has_a_reason_of_a_known_kind(tool: Any) -> None:

@@ -1,54 +1,11 @@
-"""Programs that contributors are shown explain themselves, by `--help` and when called wrongly."""
+"""Changelog and pages of findings are what their programs write."""
 
 import functools
-import pathlib
-import re
-import subprocess
-import sys
 
 import pytest
 
 from harness.scenario import loading
 from tools import collect_changes, finding_pictures, findings_index
-
-ROOT = pathlib.Path(__file__).parents[2]
-CONTRIBUTING = "\n".join(
-    (ROOT / name).read_text()
-    for name in (
-        "CONTRIBUTING.md",
-        "docs/how-to/extend.md",
-        "tests/README.md",
-    )
-)
-PROGRAMS = sorted(
-    set(re.findall(r"\.venv/bin/python ((?:tools/\S+?\.py)|-m [\w.]+)", CONTRIBUTING))
-)
-
-NO_ARGUMENTS = {
-    "tools/collect_changes.py",
-    "tools/finding_pictures.py",
-    "tools/findings_index.py",
-    "tools/man_page.py",
-}
-"""Programs that need no arguments."""
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize("program", [*PROGRAMS, "tools/wheel_test.py"])
-def test_help(program: str) -> None:
-    done = run(*program.split(), "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "usage:" in done.stdout
 
 
 def test_changes_are_collected_at_the_end_of_what_is_unreleased() -> None:
