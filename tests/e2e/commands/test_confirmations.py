@@ -92,18 +92,6 @@ def test_what_examined_nothing_is_neither_refuted_nor_without_double_allocations
     assert "no double allocation" not in text
 
 
-def test_refuted_says_what_was_examined_and_whether_the_race_was_met(
-    tmp_path: pathlib.Path,
-) -> None:
-    code, text = running.called(tmp_path, "confirm", "H1", *REMEDY, "--quiet")
-    assert (code, text.strip()) == (0, "H1: refuted")
-    code, text = running.called(tmp_path, "confirm", "H1", *REMEDY)
-    told = next(line for line in text.splitlines() if line.startswith("h01-lost-answer: "))
-    assert "steps happened; claim-2 was not allocated in 3 s; nothing is violated" in told
-    assert "; no device was held by two claims at once" in told
-    assert told.endswith("/report.html")
-
-
 def test_a_scheduler_that_dies_confirms_nothing(tmp_path: pathlib.Path) -> None:
     code, text = running.called(
         tmp_path, "confirm", "H1", "--subject", "command=false {kubeconfig}"

@@ -66,20 +66,6 @@ def refused(folder: pathlib.Path, make_store: MakeStore) -> str:
     return str(caught.value)
 
 
-def test_everything_comes_back(tmp_path: pathlib.Path, make_store: MakeStore) -> None:
-    old = filled(tmp_path, make_store, 50).store
-    for _ in range(2):
-        again = Session(tmp_path, make_store)
-        assert again.journal.cut_bytes == 0
-        assert again.store.resource_version == old.resource_version
-        assert again.store.select(CONFIGMAPS) == old.select(CONFIGMAPS)
-        known = old.commits_after(resources.CONFIGMAPS, 4)
-        assert again.store.commits_after(resources.CONFIGMAPS, 4) == known
-        again.end()
-    again.write("next")
-    assert again.store.resource_version == old.resource_version + 1
-
-
 def test_cut_at_any_byte_what_was_told_is_there(
     tmp_path: pathlib.Path, make_store: MakeStore
 ) -> None:

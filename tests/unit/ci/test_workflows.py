@@ -78,9 +78,3 @@ def test_every_action_is_pinned_by_commit_and_names_its_version(path: pathlib.Pa
     lines = [line for line in lines if "uses: ./" not in line]
     assert len(lines) == sum("uses" in step for step in steps(path))
     assert [line for line in lines if not PINNED.search(line)] == []
-
-
-def test_one_action_has_one_commit_everywhere() -> None:
-    text = "".join(path.read_text() for path in [*WORKFLOWS, *EXAMPLES])
-    pins = {(action, pin) for action, pin in re.findall(r"uses: ([\w-]+/[\w-]+)\S*@(.*)", text)}
-    assert len(pins) == len({action for action, _ in pins})

@@ -53,14 +53,6 @@ def test_every_document_of_a_folder_that_people_use_is_a_page() -> None:
     assert there == set(hook().PAGES)
 
 
-def test_nothing_is_fetched_from_the_network() -> None:
-    assert CONFIGURATION["theme"]["font"] is False
-    plugins = [
-        entry if isinstance(entry, str) else next(iter(entry)) for entry in CONFIGURATION["plugins"]
-    ]
-    assert set(plugins) == {"search", "mkdocstrings"}, "offline adds a script of another host"
-
-
 @pytest.fixture
 def small_checkout(tmp_path: pathlib.Path) -> pathlib.Path:
     """A checkout with all pages, and without the theme and the Python API, which take seconds."""

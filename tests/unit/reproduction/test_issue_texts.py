@@ -6,14 +6,13 @@ import pathlib
 import re
 from typing import Any
 
-import msgspec
 import pytest
 import yaml
 
 from harness import errors, rates
 from harness.checks import judging
 from harness.cli.subcommands import check_command
-from harness.history import directories, plans, records
+from harness.history import directories, records
 from harness.reproduction import reproducing
 from harness.reproduction.issue import issue_texts, specimens, stored_objects
 from tests.histories import building, hostile_names, language
@@ -127,30 +126,6 @@ def test_a_known_hazard_is_confirmed_without_luck(
     text = _text(_run(tmp_path, changes=changes))
     assert "flake-hunt run answer-lost --subject kube-scheduler=kube-scheduler" in text
     assert (CONFIRM in text) == confirms
-
-
-TITLES: dict[str, dict[str, Any]] = {
-    "Flake Hunt's Python port of kube-scheduler (2 schedulers)": {"subject": "python + python"},
-    "Flake Hunt's Python port of kube-scheduler as 1.34.2 with defect gather-not-atomic": {
-        "subject": "python as 1.34.2",
-        "release": "1.34.2",
-        "defects": ["gather-not-atomic"],
-    },
-    "kube-scheduler v1.36.2": {
-        "subject": "kube-scheduler",
-        "versions": {"scheduler": "kube-scheduler v1.36.2"},
-    },
-}
-
-
-@pytest.mark.parametrize(("name", "changes"), TITLES.items(), ids=TITLES)
-def test_the_title_names_the_scheduler(
-    tmp_path: pathlib.Path, name: str, changes: dict[str, Any]
-) -> None:
-    directory = _run(tmp_path)
-    plan = plans.read(directory.plan)
-    plans.write(directory.plan, msgspec.structs.replace(plan, **changes))
-    assert _text(directory).startswith(f"# {name} allocates one device to two ResourceClaims\n")
 
 
 def test_another_guarantee_can_be_broken() -> None:

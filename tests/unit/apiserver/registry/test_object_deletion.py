@@ -99,27 +99,11 @@ def test_an_owner_of_the_same_name_but_another_uid_is_no_owner(store: Any) -> No
     assert names(store, R.SECRETS) == []
 
 
-def test_an_object_whose_owner_was_gone_before_it_came_goes_too(store: Any) -> None:
-    owner = make(store, "o")
-    store.delete(R.CONFIGMAPS, "default", "o")
-    make(store, "s", owner, resource=R.SECRETS)
-    assert collect(store) == 1
-
-
 def test_an_object_whose_owner_is_of_another_group_stays(store: Any) -> None:
     owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "j", "uid": "u"}
     make(store, "s", resource=R.SECRETS, ownerReferences=[owner])
     assert collect(store) == 0
     assert names(store, R.SECRETS) == ["s"]
-
-
-def test_chains_of_owners_are_collected_to_their_end(store: Any) -> None:
-    last = make(store, "c0")
-    for number in range(1, 4):
-        last = make(store, f"c{number}", last)
-    store.delete(R.CONFIGMAPS, "default", "c0")
-    assert collect(store) == 3
-    assert names(store) == []
 
 
 def test_garbage_with_a_finalizer_is_marked_once(store: Any) -> None:

@@ -23,17 +23,6 @@ from tests.support import faulty_servers
 from tests.support.faulty_servers import CONFIGMAPS, VICTIM, RawWatch, applied, begin
 
 
-@pytest.fixture
-def clock() -> faulty_servers.Clock:
-    return faulty_servers.Clock()
-
-
-@pytest.fixture
-def faulty(serve: Callable[..., Any], clock: faulty_servers.Clock) -> Any:
-    """A server that serves the fault API; its faults have the test's clock."""
-    return serve(make_parts=clock.parts)
-
-
 def create(live: Any, *names: str, size: int = 1) -> list[int]:
     """Create ConfigMaps; return their versions."""
     versions = []

@@ -3,37 +3,19 @@ requests are unaffected.
 """
 
 import asyncio
-import itertools
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from harness import clocks
 from harness.apiserver.endpoints import responses
-from harness.apiserver.server import servers
-from harness.faults import injection
-from tests.support import protobuf_messages
+from tests.support import faulty_servers, protobuf_messages
 from tests.support.faulty_servers import CONFIGMAPS, FAULTS, VICTIM, applied, begin
 
 TIMEOUT_S = 20
-
-
-@pytest.fixture
-def faulty(serve: Callable[..., Any]) -> Any:
-    """A server that serves the fault API."""
-    ticks = itertools.count(1)
-
-    def make_parts() -> servers.ServerParts:
-        call_later = asyncio.get_running_loop().call_later
-        registry = injection.Faults(
-            now=lambda: injection.FaultTime("now", next(ticks)), call_later=call_later
-        )
-        return servers.ServerParts(faults=registry)
-
-    return serve(make_parts=make_parts)
 
 
 def config(name: str) -> dict[str, Any]:
@@ -136,20 +118,21 @@ def test_hold_and_release(faulty: Any, point: str, there_while_held: bool) -> No
 
 def test_a_held_write_is_carried_out_although_its_client_has_left(faulty: Any) -> None:
     name = begin(faulty, "request", {"type": "block"})
-    body = json.dumps(config("a")).encode()
-    with faulty.connect() as connection:
-        connection.sendall(
-            b"POST %b HTTP/1.1\r\nHost: x\r\nUser-Agent: victim\r\nAuthorization: Bearer secret-of-the-tests\r\n"
-            b"Content-Length: %d\r\n\r\n%b" % (CONFIGMAPS.encode(), len(body), body)
-        )
+    with faulty_servers.RawConnection(faulty) as connection:
+        connection.ask(CONFIGMAPS, method="POST", body=json.dumps(config("a")).encode())
         wait_until_held(faulty, name)
     faulty.call("DELETE", f"{FAULTS}/{name}")
     assert exists(faulty, "a")
 
 
-def test_delay(faulty: Any) -> None:
-    begin(faulty, "request", {"type": "delay", "seconds": 0.01})
-    assert Call(faulty, "POST", CONFIGMAPS, config("a")).wait()[0] == 201
+def test_delay(faulty: Any, clock: faulty_servers.Clock) -> None:
+    begin(faulty, "request", {"type": "delay", "seconds": 5})
+    call = Call(faulty, "POST", CONFIGMAPS, config("a"))
+    clocks.wait_until(lambda: clock.delays, timeout_s=TIMEOUT_S, why="the delay")
+    ((seconds, end),) = clock.delays
+    assert (seconds, exists(faulty, "a")) == (5, False)
+    faulty.run(end)
+    assert call.wait()[0] == 201
     (entry,) = applied(faulty)
     assert entry["ended"] is not None
 
@@ -212,22 +195,13 @@ def test_a_watch_is_held_in_order(faulty: Any, events: Any) -> None:
 
 def test_a_watch_is_dropped(faulty: Any) -> None:
     begin(faulty, "event", {"type": "drop"}, match=WATCHERS | {"name": "b"})
-    with faulty.connect() as connection:
-        connection.sendall(
-            b"GET %b?watch=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret-of-the-tests\r\n\r\n"
-            % CONFIGMAPS.encode()
-        )
-        text = connection.recv(65536)
+    with faulty_servers.RawWatch(faulty) as watch:
         for letter in "abc":
             faulty.call("POST", CONFIGMAPS, config(letter))
-        try:
-            while data := connection.recv(65536):
-                text += data
-        except ConnectionResetError:
-            text += b" reset"
-    assert b'"name":"a"' in text
-    assert b'"name":"b"' not in text
-    assert not text.endswith(b"0\r\n\r\n")
+        assert watch.next_name() == "a"
+        assert watch.end() == b""
+        assert watch.has_none_now()
+        assert watch.how_it_ended != "ended"
 
 
 def test_a_watch_is_told_410(faulty: Any, events: Any) -> None:
