@@ -29,24 +29,7 @@ def created(**data: str) -> list[Document]:
     return field_managers.of_created(config(**data), writer("creator"))
 
 
-# ---------------------------------------------------------------- creations
-
-
-def test_what_only_the_server_says_is_nobodys() -> None:
-    assert created() == []
-
-
-def test_writers_without_a_name_are_unknown() -> None:
-    (entry,) = field_managers.of_created(config(a="1"), writer(""))
-    assert entry["manager"] == "unknown"
-
-
 # ---------------------------------------------------------------- updates
-
-
-def test_who_has_nothing_left_is_gone() -> None:
-    old = config(created(a="1"), a="1")
-    assert field_managers.after_update(old, config(), writer("other")) == []
 
 
 def test_the_time_of_an_entry_is_that_of_its_last_gain() -> None:

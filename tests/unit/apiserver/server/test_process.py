@@ -95,21 +95,6 @@ def test_a_port_in_use_is_one_message(tmp_path: pathlib.Path, option: str) -> No
     assert not (tmp_path / "kubeconfig").exists()
 
 
-def ended(tmp_path: pathlib.Path, *options: str | pathlib.Path) -> tuple[int, str]:
-    """Exit code and message of a server that does not start."""
-    argv = processes.command("part", "apiserver", "--kubeconfig", str(tmp_path / "other"))
-    result = subprocess.run(
-        [*argv, *map(str, options)],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    assert "Traceback" not in result.stderr
-    assert result.stdout == ""
-    return result.returncode, result.stderr
-
-
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FlakeHunt:
     """The command in this process, for what it refuses before it is a server."""
@@ -234,12 +219,13 @@ def test_a_log_that_cannot_be_written_ends_the_server_and_loses_nothing(
     assert names == {f"lease-{number}" for number in range(told)}
 
 
-def test_damaged_tokens_are_one_message(start: Callable[..., Any], tmp_path: pathlib.Path) -> None:
+def test_damaged_tokens_are_one_message(
+    start: Callable[..., Any], called: FlakeHunt, tmp_path: pathlib.Path
+) -> None:
     start("--data-dir", tmp_path / "data").kill()
     (tmp_path / "data" / "identity.json").write_text("{")
-    code, text = ended(tmp_path, "--data-dir", tmp_path / "data")
-    assert code == 2
-    assert "expected the tokens and certificates of the server in" in text
-
-
-# ---------------------------------------------------------------- audit log and faults
+    words = ("--kubeconfig", tmp_path / "other", "--data-dir", tmp_path / "data")
+    code, out, err = called("part", "apiserver", *words)
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
+    assert "expected the tokens and certificates of the server in" in line
