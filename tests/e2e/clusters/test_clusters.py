@@ -6,12 +6,13 @@ and E2E_CONTEXT=<context> on a cluster of yours that is marked for tests.
 
 import collections
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psutil
@@ -65,14 +66,14 @@ def versions(kubeconfig: pathlib.Path) -> dict[str, str]:
         }
 
 
-def on_local(_: pytest.FixtureRequest) -> Options:
+def on_local() -> Options:
     for name in ("etcd", "kube-apiserver"):
         if reason := real_programs.missing(name):
             pytest.skip(reason)
     return ["--cluster", "local", *running.LONGER]
 
 
-def on_kind(_: pytest.FixtureRequest) -> Options:
+def on_kind() -> Options:
     if os.environ.get("E2E") != "kind":
         pytest.skip("kind is for: make e2e-kind")
     missing = [item for item in doctor.examine("kind") if item.state == "missing"]
@@ -81,24 +82,40 @@ def on_kind(_: pytest.FixtureRequest) -> Options:
     return ["--cluster", running.KIND_PROFILE, *running.LONGER]
 
 
-def on_existing(request: pytest.FixtureRequest) -> Options:
-    kubeconfig = request.getfixturevalue("elsewhere")
+def on_existing(kubeconfig: pathlib.Path) -> Options:
     options = ["--cluster", "kubeconfig", "--cluster", f"kubeconfig={kubeconfig}"]
     return [*options, "--cluster", "controller_manager=false"]
 
 
-def on_yours(_: pytest.FixtureRequest) -> Options:
+def on_yours() -> Options:
     context = os.environ.get("E2E_CONTEXT")
     if not context:
         pytest.skip("no cluster of yours was named: E2E_CONTEXT=<context>")
     return ["--cluster", "kubeconfig", "--cluster", f"context={context}", *running.LONGER]
 
 
-CLUSTERS = [
-    pytest.param("local", on_local, id="local"),
-    pytest.param("kind", on_kind, id="kind", marks=pytest.mark.timeout(1800)),
-    pytest.param("kubeconfig", on_yours, id="kubeconfig-yours"),
-]
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """A kind of cluster, the options of a run on it, and the time that one may take."""
+
+    provider: str
+    options: Options
+    timeout_s: float = running.TIMEOUT_S
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(("local", on_local), id="local"),
+        pytest.param(("kind", on_kind), id="kind", marks=pytest.mark.timeout(1800)),
+        pytest.param(("kubeconfig", on_yours), id="kubeconfig-yours"),
+    ]
+)
+def chosen(request: pytest.FixtureRequest) -> Chosen:
+    provider, options = request.param
+    timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
+    return Chosen(provider, options(), timeout_s)
+
+
 SAFE = ("--remedy", "keep-in-flight-until-known")
 """Without it, a lost answer and a late watch lead to double allocations (H1)."""
 FAULTS = """
@@ -117,44 +134,28 @@ resource = "nodes"
 """
 
 
-@pytest.mark.parametrize(("provider", "options"), CLUSTERS)
-def test_a_scenario_runs_unchanged_on_every_cluster(
-    tmp_path: pathlib.Path,
-    request: pytest.FixtureRequest,
-    provider: str,
-    options: Callable[[pytest.FixtureRequest], Options],
-) -> None:
+def test_a_scenario_runs_unchanged_on_every_cluster(tmp_path: pathlib.Path, chosen: Chosen) -> None:
     """The embedded cluster is tested in `test_runs`."""
-    chosen = options(request)
-    scenario = running.scenario(tmp_path)
-    timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
-    arguments = ("run", str(scenario), "--seed", "7", *chosen)
-    code, output = running.run(tmp_path, *arguments, timeout_s=timeout_s)
+    arguments = ("run", str(running.scenario(tmp_path)), "--seed", "7", *chosen.options)
+    code, output = running.run(tmp_path, *arguments, timeout_s=chosen.timeout_s)
     assert code == 0, output
     directory = running.run_directory(tmp_path)
     assert (directory / "scenario.toml").read_text() == running.SMALL_SCENARIO
-    running.require_noted(directory, provider)
+    running.require_noted(directory, chosen.provider)
 
 
-@pytest.mark.parametrize(("provider", "options"), CLUSTERS)
-def test_a_known_defect_is_caught_on_every_cluster(
-    tmp_path: pathlib.Path,
-    request: pytest.FixtureRequest,
-    provider: str,
-    options: Callable[[pytest.FixtureRequest], Options],
-) -> None:
-    scenario = str(running.scenario(tmp_path))
-    control = ("--defect", "gather-not-atomic", "--until-found", *options(request))
-    timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
-    code, output = running.run(tmp_path, "run", scenario, *control, timeout_s=timeout_s)
+def test_a_known_defect_is_caught_on_every_cluster(tmp_path: pathlib.Path, chosen: Chosen) -> None:
+    control = ("--defect", "gather-not-atomic", "--until-found", *chosen.options)
+    arguments = ("run", str(running.scenario(tmp_path)), *control)
+    code, output = running.run(tmp_path, *arguments, timeout_s=chosen.timeout_s)
     assert code == 10, output
 
 
-def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: float) -> None:
+def bite(folder: pathlib.Path, chosen: Chosen) -> None:
     scenario = running.scenario(folder)
     scenario.write_text(running.SMALL_SCENARIO + FAULTS)
-    arguments = ("run", str(scenario), *SAFE, *options)
-    code, output = running.run(folder, *arguments, timeout_s=timeout_s)
+    arguments = ("run", str(scenario), *SAFE, *chosen.options)
+    code, output = running.run(folder, *arguments, timeout_s=chosen.timeout_s)
     assert code == 0, output
     directory = running.run_directory(folder)
     journal = journal_reader.read(directories.RunDirectory(directory).faults).records
@@ -163,36 +164,29 @@ def bite(folder: pathlib.Path, options: Options, *, provider: str, timeout_s: fl
     assert counts.pop("touch-objects") > 10
     assert counts == {"lose-response": 3, "delay-events": 10}
     assert all(item.uid and item.resource_version for item in applied)
-    running.require_noted(directory, provider)
+    running.require_noted(directory, chosen.provider)
 
 
-@pytest.mark.parametrize(("provider", "options"), CLUSTERS)
-def test_faults_bite_on_every_cluster(
-    tmp_path: pathlib.Path,
-    request: pytest.FixtureRequest,
-    provider: str,
-    options: Callable[[pytest.FixtureRequest], Options],
-) -> None:
+def test_faults_bite_on_every_cluster(tmp_path: pathlib.Path, chosen: Chosen) -> None:
     """The embedded cluster is tested in `test_faulty_runs`, one that exists below."""
-    timeout_s = running.KIND_TIMEOUT_S if provider == "kind" else running.TIMEOUT_S
-    bite(tmp_path, options(request), provider=provider, timeout_s=timeout_s)
+    bite(tmp_path, chosen)
 
 
 def test_faults_do_not_touch_the_objects_of_others(
-    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path
 ) -> None:
     before = versions(elsewhere)
-    bite(tmp_path, on_existing(request), provider="kubeconfig", timeout_s=running.TIMEOUT_S)
+    bite(tmp_path, Chosen("kubeconfig", on_existing(elsewhere)))
     assert versions(elsewhere) == before
 
 
 def test_on_a_cluster_that_exists_nothing_of_a_run_stays(
-    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path
 ) -> None:
     """It ends by itself, or by a signal while everything is up."""
     before = objects(elsewhere)
     scenario = str(running.scenario(tmp_path))
-    options = on_existing(request)
+    options = on_existing(elsewhere)
     with running.started(
         tmp_path, "run", scenario, "--set", "traffic.duration_s=60", *options
     ) as command:
@@ -206,12 +200,12 @@ def test_on_a_cluster_that_exists_nothing_of_a_run_stays(
 
 
 def test_what_a_killed_run_left_on_a_cluster_that_exists_is_pruned(
-    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path
 ) -> None:
     before = objects(elsewhere)
     scenario = running.scenario(tmp_path)
     scenario.write_text(running.SMALL_SCENARIO + FAULTS)
-    with running.started(tmp_path, "run", str(scenario), *on_existing(request)) as command:
+    with running.started(tmp_path, "run", str(scenario), *on_existing(elsewhere)) as command:
         command.wait_for_other("main part scheduler")
         command.process.kill()
         command.wait()
@@ -224,14 +218,14 @@ def test_what_a_killed_run_left_on_a_cluster_that_exists_is_pruned(
 
 
 def test_an_unmarked_cluster_is_not_touched(
-    tmp_path: pathlib.Path, elsewhere: pathlib.Path, request: pytest.FixtureRequest
+    tmp_path: pathlib.Path, elsewhere: pathlib.Path
 ) -> None:
     unmark = {"metadata": {"annotations": {existing_cluster.MARK: None}}}
     with running.api(elsewhere) as api:
         api.patch(apis.NAMESPACES, "default", unmark)
     before = objects(elsewhere)
     code, output = running.called(
-        tmp_path, "run", str(running.scenario(tmp_path)), *on_existing(request)
+        tmp_path, "run", str(running.scenario(tmp_path)), *on_existing(elsewhere)
     )
     assert code == 2
     assert "marked for tests, but this one is not; nothing was changed" in output
@@ -240,9 +234,9 @@ def test_an_unmarked_cluster_is_not_touched(
 
 
 def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
-    tmp_path: pathlib.Path, request: pytest.FixtureRequest
+    tmp_path: pathlib.Path,
 ) -> None:
-    options = on_local(request)
+    options = on_local()
     with running.started(tmp_path, "run", str(running.scenario(tmp_path)), *options) as command:
         command.wait_for_other("--data-dir")
         command.process.send_signal(signal.SIGTERM)
@@ -258,9 +252,9 @@ def test_nothing_of_a_local_cluster_stays_when_it_is_told_to_end(
 
 
 def test_a_killed_run_on_a_local_cluster_is_pruned(
-    tmp_path: pathlib.Path, request: pytest.FixtureRequest
+    tmp_path: pathlib.Path,
 ) -> None:
-    scenario, options = str(running.scenario(tmp_path)), on_local(request)
+    scenario, options = str(running.scenario(tmp_path)), on_local()
     with running.started(tmp_path, "run", scenario, *options) as command:
         command.wait_for_other("traffic.locust_process")
         command.process.kill()
@@ -273,10 +267,10 @@ def test_a_killed_run_on_a_local_cluster_is_pruned(
 
 
 def test_prune_leaves_a_local_cluster_that_stays_as_it_is(
-    tmp_path: pathlib.Path, request: pytest.FixtureRequest
+    tmp_path: pathlib.Path,
 ) -> None:
     """Also the children of its processes: the process that started the cluster ended long ago."""
-    on_local(request)
+    on_local()
     with running.started(tmp_path, "cluster", "up", "g", "--cluster", "local") as command:
         assert command.wait() == 0, command.text()
         before = command.others()
@@ -299,17 +293,10 @@ def test_a_run_is_made_again_by_the_command_in_its_plan(
     profile = 'schema_version = 1\nprovider = "embedded"\nname = "mine"\ntitle = "mine"\n'
     (tmp_path / "clusters" / "mine.toml").write_text(profile)
     running.scenario(tmp_path)
-    options: tuple[str, ...] = (
-        "--cluster",
-        "clusters/mine.toml",
-        "--set",
-        "traffic.users=6",
-        "--seed",
-        "7",
-    )
-    options += ("--set", "recording.compression=zstd")
+    options = ("--cluster", "clusters/mine.toml", "--set", "traffic.users=6", "--seed", "7")
+    compressed = ("--set", "recording.compression=zstd")
     remedy = ("--remedy", "fence-predecessor")
-    assert running.called(tmp_path, "run", "small.toml", *options, *remedy)[0] == 0
+    assert running.called(tmp_path, "run", "small.toml", *options, *compressed, *remedy)[0] == 0
     (first,) = plans_of(tmp_path)
     directory = running.run_directory(tmp_path)
     assert json.loads((directory / "verdict.json").read_text())["remedies"] == [remedy[1]]

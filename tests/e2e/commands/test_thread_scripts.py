@@ -31,25 +31,6 @@ steps = [
 """
 
 
-def require_refused(
-    flake_hunt: FlakeHunt, folder: pathlib.Path, at: str, extra: str, subject: str, words: str
-) -> None:
-    (folder / "held.toml").write_text(SCRIPT.format(at=at, extra=extra))
-    reports = folder / "reports"
-    before = psutil.Process().children(recursive=True)
-    options = ("--subject", subject, "--reports", reports)
-    code, _, errors = flake_hunt("confirm", folder / "held.toml", *options)
-    text = " ".join(errors.split())
-    assert code == 2, text
-    assert words in text
-    assert "Traceback" not in text
-    assert psutil.Process().children(recursive=True) == before
-    assert not list(reports.rglob("run.json"))
-
-
-# ----------------------------------------------------------------------------- real programs
-
-
 def is_fixed(version: str) -> bool:
     """Return whether a release has both repairs of kubernetes#136269."""
     return [int(part) for part in version.split(".")] >= [1, 34, 9]
@@ -110,4 +91,14 @@ def test_the_record_says_where_the_thread_was(tmp_path: pathlib.Path) -> None:
 def test_a_place_that_kube_scheduler_has_not_is_refused_before_anything_starts(
     flake_hunt: FlakeHunt, tmp_path: pathlib.Path, at: str, extra: str, words: str
 ) -> None:
-    require_refused(flake_hunt, tmp_path, at, extra, "kube-scheduler", words)
+    (tmp_path / "held.toml").write_text(SCRIPT.format(at=at, extra=extra))
+    reports = tmp_path / "reports"
+    before = psutil.Process().children(recursive=True)
+    options = ("--subject", "kube-scheduler", "--reports", reports)
+    code, _, errors = flake_hunt("confirm", tmp_path / "held.toml", *options)
+    text = " ".join(errors.split())
+    assert code == 2, text
+    assert words in text
+    assert "Traceback" not in text
+    assert psutil.Process().children(recursive=True) == before
+    assert not list(reports.rglob("run.json"))

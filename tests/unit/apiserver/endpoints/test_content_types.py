@@ -61,17 +61,21 @@ POD = {
 }
 
 
+def send(live: Any, method: str, path: str, document: Any) -> tuple[int, Any]:
+    body = protobuf_messages.encode(document)
+    answer: tuple[int, Any] = live.call(method, path, body, headers=IN_PROTOBUF)
+    return answer
+
+
 def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
     """A pod, its binding, an event and a lease, and options of deletions, as kube-scheduler and its
     clients send them.
     """
     pods = "/api/v1/namespaces/default/pods"
-    assert live.call("POST", pods, protobuf_messages.encode(POD), headers=IN_PROTOBUF)[0] == 201
+    assert send(live, "POST", pods, POD)[0] == 201
     target = {"kind": "Node", "name": "worker-0"}
     binding = {"kind": "Binding", "apiVersion": "v1", "metadata": {"name": "p"}, "target": target}
-    status, answer = live.call(
-        "POST", f"{pods}/p/binding", protobuf_messages.encode(binding), headers=IN_PROTOBUF
-    )
+    status, answer = send(live, "POST", f"{pods}/p/binding", binding)
     assert status == 201, answer
     found = live.call("GET", f"{pods}/p")[1]
     assert found["spec"]["nodeName"] == "worker-0"
@@ -83,33 +87,22 @@ def test_what_a_scheduler_writes_in_protobuf(live: Any) -> None:
         "regarding": {"kind": "Pod", "namespace": "default", "name": "p"},
     }  # fmt: skip
     events = "/apis/events.k8s.io/v1/namespaces/default/events"
-    status, made = live.call("POST", events, protobuf_messages.encode(event), headers=IN_PROTOBUF)
+    status, made = send(live, "POST", events, event)
     assert (status, made["eventTime"]) == (201, event["eventTime"]), made
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     spec = {"leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000001Z"}
-    lease = {
-        "kind": "Lease",
-        "apiVersion": "coordination.k8s.io/v1",
-        "metadata": {"name": "l"},
-        "spec": spec,
-    }
-    status, made = live.call("POST", leases, protobuf_messages.encode(lease), headers=IN_PROTOBUF)
+    named = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "l"}}
+    lease = named | {"spec": spec}
+    status, made = send(live, "POST", leases, lease)
     assert status == 201, made
     made["spec"]["holderIdentity"] = "me"
-    status, made = live.call(
-        "PUT", f"{leases}/l", protobuf_messages.encode(made), headers=IN_PROTOBUF
-    )
+    status, made = send(live, "PUT", f"{leases}/l", made)
     assert (status, made["spec"]["holderIdentity"]) == (200, "me"), made
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "another"}}
-    status, answer = live.call(
-        "DELETE", f"{pods}/p", protobuf_messages.encode(options), headers=IN_PROTOBUF
-    )
+    status, answer = send(live, "DELETE", f"{pods}/p", options)
     assert (status, answer["reason"]) == (409, "Conflict")
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-    assert (
-        live.call("DELETE", f"{pods}/p", protobuf_messages.encode(options), headers=IN_PROTOBUF)[0]
-        == 200
-    )
+    assert send(live, "DELETE", f"{pods}/p", options)[0] == 200
     assert live.call("GET", f"{pods}/p")[0] == 404
 
 
