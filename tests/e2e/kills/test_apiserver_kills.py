@@ -5,6 +5,8 @@ version comes twice.
 more often than the suite does; `FLAKE_HUNT_KILLS_SEED` chooses other moments.
 """
 
+import contextlib
+import itertools
 import json
 import logging
 import os
@@ -23,7 +25,6 @@ from tests.support import api_servers
 KILLS = int(os.environ.get("FLAKE_HUNT_KILLS", "10"))
 SEED = int(os.environ.get("FLAKE_HUNT_KILLS_SEED", "1"))
 WRITERS = 4
-NAMES = 12
 TIMEOUT_S = 30
 NAMESPACE = "default"
 CONFIGMAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
@@ -36,57 +37,35 @@ def api_of(server: api_servers.KeptServer) -> apis.Api:
     return apis.Api(transports.connect(server.plain))
 
 
-def listed(server: api_servers.KeptServer) -> apis.Listing:
+def listed(server: api_servers.KeptServer) -> tuple[int, dict[str, Any]]:
+    """The version of a list, and its objects by their names."""
     api = api_of(server)
-    try:
-        return api.list(CONFIGMAPS, namespace=NAMESPACE)
-    finally:
-        api.transport.close()
+    with contextlib.closing(api.transport):
+        found = api.list(CONFIGMAPS, namespace=NAMESPACE)
+    objects = {item["metadata"]["name"]: essence(item) for item in found.items}
+    return int(found.resource_version), objects
 
 
 class Writer(threading.Thread):
-    """Creates, changes and deletes its own ConfigMaps; knows what was acknowledged and what is in
-    doubt.
-    """
+    """Creates ConfigMaps; knows those that were acknowledged, and the one that is in doubt."""
 
-    def __init__(self, api: apis.Api, index: int, known: dict[str, Any], seed: int) -> None:
+    def __init__(self, api: apis.Api, prefix: str) -> None:
         super().__init__(daemon=True)
-        self._api, self._dice = api, random.Random(seed)
-        self.names = [f"w{index}-{number}" for number in range(NAMES)]
-        self.known = known
-        """name -> the acknowledged object; without an entry it is acknowledged that there is none.
-        """
-        self.doubt: tuple[str, str | None] | None = None
-        """name, and the value that it may have got (None: it may be gone); nothing when all is
-        acknowledged.
-        """
-        self.acknowledged = 0
+        self._api, self._prefix = api, prefix
+        self.acknowledged: dict[str, Any] = {}
+        self.doubt = ""
 
     def run(self) -> None:
-        try:
-            while True:
-                self._write(self._dice.choice(self.names))
-                self.doubt = None
-                self.acknowledged += 1
-        except transports.TransportError:
-            return
-        finally:
-            self._api.transport.close()
-
-    def _write(self, name: str) -> None:
-        value = str(self._dice.getrandbits(40)) * self._dice.randrange(1, 40)
-        document = {"metadata": {"name": name}, "data": {"value": value}}
-        if name not in self.known:
-            self.doubt = (name, value)
-            self.known[name] = self._api.create(CONFIGMAPS, document, namespace=NAMESPACE)
-        elif self._dice.random() < 0.25:
-            self.doubt = (name, None)
-            self._api.delete(CONFIGMAPS, name, namespace=NAMESPACE)
-            del self.known[name]
-        else:
-            self.doubt = (name, value)
-            changed = self.known[name] | {"data": {"value": value}}
-            self.known[name] = self._api.update(CONFIGMAPS, changed)
+        with (
+            contextlib.closing(self._api.transport),
+            contextlib.suppress(transports.TransportError),
+        ):
+            for number in itertools.count():
+                self.doubt = f"{self._prefix}-{number}"
+                data = {"value": self.doubt * (1 + number % 40)}
+                document = {"metadata": {"name": self.doubt}, "data": data}
+                made = self._api.create(CONFIGMAPS, document, namespace=NAMESPACE)
+                self.acknowledged[self.doubt] = essence(made)
 
 
 class Watcher(threading.Thread):
@@ -113,79 +92,53 @@ class Watcher(threading.Thread):
             return
 
 
-def check_objects(now: apis.Listing, writers: list[Writer]) -> int:
-    """Check that the objects are those acknowledged or in doubt; return the list's version."""
-    found = {item["metadata"]["name"]: item for item in now.items}
-    for writer in writers:
-        if writer.doubt is not None:
-            settle_doubt(writer, *writer.doubt, found)
-        theirs = {name: found.pop(name) for name in writer.names if name in found}
-        assert {name: essence(item) for name, item in theirs.items()} == {
-            name: essence(item) for name, item in writer.known.items()
-        }
-    assert found.keys() <= {"kube-root-ca.crt"}
-    return int(now.resource_version)
-
-
 def essence(item: dict[str, Any]) -> dict[str, Any]:
     """An object without what a list may leave out."""
     return {"metadata": item["metadata"], "data": item["data"]}
 
 
-def settle_doubt(
-    writer: Writer, name: str, value: str | None, found: dict[str, dict[str, Any]]
-) -> None:
-    """Settle the writes in doubt: now it is known whether they happened."""
-    now = found[name]["data"]["value"] if name in found else None
-    if now == value:
-        if name in found:
-            writer.known[name] = found[name]
-        else:
-            writer.known.pop(name, None)
-
-
 def test_kills_lose_nothing(tmp_path: pathlib.Path) -> None:
     server, dice = api_servers.KeptServer(tmp_path), random.Random(SEED)
-    known: list[dict[str, Any]] = [{} for _ in range(WRITERS)]
-    acknowledged = 0
     server.start()
-    version = int(listed(server).resource_version)
+    version, known = listed(server)
+    before = len(known)
     try:
-        for _ in range(KILLS):
-            version, count, known = one_life(server, dice, version, known)
-            acknowledged += count
+        for life in range(KILLS):
+            version, known = one_life(server, dice, version, known, f"life-{life}")
     finally:
         server.kill()
-    assert acknowledged > KILLS
-    _log.info("%d kills, %d acknowledged writes, version %d", KILLS, acknowledged, version)
+    assert len(known) > before + KILLS
+    _log.info("%d kills, %d objects, version %d", KILLS, len(known), version)
 
 
 def one_life(
-    server: api_servers.KeptServer, dice: random.Random, version: int, known: list[dict[str, Any]]
-) -> tuple[int, int, list[dict[str, Any]]]:
+    server: api_servers.KeptServer,
+    dice: random.Random,
+    version: int,
+    known: dict[str, Any],
+    name: str,
+) -> tuple[int, dict[str, Any]]:
     watcher = Watcher(api_of(server), version)
-    writers = [
-        Writer(api_of(server), index, known[index], dice.getrandbits(32))
-        for index in range(WRITERS)
-    ]
+    writers = [Writer(api_of(server), f"{name}-{index}") for index in range(WRITERS)]
     enough, pause_s = dice.randrange(1, 60), dice.random() * 0.05
     for thread in (watcher, *writers):
         thread.start()
-    wait_for(lambda: sum(writer.acknowledged for writer in writers) >= enough)
+    wait_for(lambda: sum(len(writer.acknowledged) for writer in writers) >= enough)
     clocks.sleep(pause_s)
     server.kill()
     for thread in (watcher, *writers):
         thread.join(TIMEOUT_S)
         assert not thread.is_alive()
     server.start()
-    acknowledged = [
-        int(item["metadata"]["resourceVersion"]) for objects in known for item in objects.values()
-    ]
-    now = check_objects(listed(server), writers)
-    assert now >= max([version, *acknowledged, *watcher.seen])
-    again = Watcher(api_of(server), version)
-    check_events(again, watcher.seen, version, now)
-    return now, sum(writer.acknowledged for writer in writers), [w.known for w in writers]
+    now, found = listed(server)
+    for writer in writers:
+        known = known | writer.acknowledged
+    assert {each: found.get(each) for each in known} == known
+    assert found.keys() - known.keys() <= {writer.doubt for writer in writers}
+    versions = [int(item["metadata"]["resourceVersion"]) for item in found.values()]
+    assert now >= max([version, *versions, *watcher.seen])
+    check_events(Watcher(api_of(server), version), watcher.seen, version, now)
+    return now, found
 
 
 def check_events(again: Watcher, seen: dict[int, tuple[str, str]], version: int, now: int) -> None:
