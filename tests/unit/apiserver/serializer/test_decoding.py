@@ -22,39 +22,11 @@ def _pod(**spec):
     }
 
 
-def test_what_go_leaves_out():
-    empty = {"nodeSelector": {}, "nodeName": "", "hostNetwork": False, "securityContext": None}
-    unknown = {"unheardOf": 1, "Volumes": [{"name": "v"}]}
-    for volumes in (None, []):
-        made = read(PODS, _pod(volumes=volumes, **empty, **unknown))
-        assert made["spec"] == {"containers": [{"name": "a", "resources": {}}]}
-
-
-def test_empty_values_behind_pointers_stay():
-    spec = {"terminationGracePeriodSeconds": 0, "enableServiceLinks": False, "securityContext": {}}
-    assert read(PODS, _pod(**spec))["spec"].items() >= spec.items()
-
-
 def test_what_the_server_does_not_look_into_stays_although_it_is_empty():
     for parameters in ({}, [], "", 0, False):
         config = [{"opaque": {"driver": "d", "parameters": parameters}}]
         made = read(api_types.of(resources.DEVICE_CLASSES), {"spec": {"config": config}})
         assert made["spec"]["config"] == config
-
-
-def test_structs_and_required_fields_appear_although_nobody_set_them():
-    made = read(PODS, {"spec": {"containers": [{}]}})
-
-    assert made == {
-        "metadata": {},
-        "spec": {"containers": [{"name": "", "resources": {}}]},
-        "status": {},
-    }
-
-
-def test_a_required_list_that_is_empty_is_null():
-    assert read(PODS, {"spec": {"containers": []}})["spec"] == {"containers": None}
-    assert read(CLAIMS, {})["spec"] == {"devices": {"requests": None}}
 
 
 def test_null_items_are_empty_items():
