@@ -32,7 +32,8 @@ class Proxy:
         line, *fields = head.splitlines()
         with self._log.open("a") as log:
             log.write(line + "\n")
-        headers = {name.lower(): value.strip() for name, _, value in map(_parted, fields)}
+        parted = (field.partition(":") for field in fields)
+        headers = {name.lower(): value.strip() for name, _, value in parted}
         if self._asks and headers.get("proxy-authorization") != self._wanted:
             answer = "HTTP/1.1 407 Proxy Authentication Required\r\n"
             back.write(f"{answer}Proxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n".encode())
@@ -48,10 +49,6 @@ class Proxy:
             path = target.removeprefix(f"{url.scheme}://{url.netloc}")
             forth.write(head.replace(line, f"{method} {path} {version}", 1).encode("latin-1"))
         await asyncio.gather(_pump(near, forth), _pump(far, back))
-
-
-def _parted(field: str) -> tuple[str, str, str]:
-    return field.partition(":")
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -32,16 +32,20 @@ def test_a_control_that_is_missed_makes_everything_unknown(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("budget", [(), ("--minutes", "5")], ids=["whole", "budget"])
 def test_an_interrupted_campaign_leaves_nothing(
-    tmp_path: pathlib.Path, number: signal.Signals
+    tmp_path: pathlib.Path, number: signal.Signals, budget: tuple[str, ...]
 ) -> None:
-    arguments = ("hunt", str(running.scenario(tmp_path)), "--jobs", "2")
+    """One with a budget writes what it has."""
+    arguments = ("hunt", str(running.scenario(tmp_path)), "--jobs", "2", *budget)
     with running.started(tmp_path, *arguments) as command:
         command.wait_for_other("main part scheduler")
         os.killpg(command.process.pid, number)
         assert command.wait() == 130
         assert "interrupted" in command.text()
+        assert "Traceback" not in command.text()
         command.require_alone()
+    assert not budget or _ended(tmp_path / "reports")["verdict"] == "UNKNOWN"
 
 
 def _ended(reports: pathlib.Path) -> dict[str, Any]:
@@ -67,17 +71,6 @@ def test_a_budget_cuts_the_first_run_too(tmp_path: pathlib.Path) -> None:
     (junit,) = tmp_path.glob("reports/campaigns/*/junit.xml")
     assert 'errors="0"' in junit.read_text(), "an interrupted worker is no crash"
     assert "<skipped" in junit.read_text()
-
-
-def test_an_interrupted_budget_writes_what_it_has(tmp_path: pathlib.Path) -> None:
-    arguments = ("hunt", str(running.scenario(tmp_path)), "--minutes", "5", "--jobs", "1")
-    with running.started(tmp_path, *arguments) as command:
-        command.wait_for_other("main part scheduler")
-        command.process.send_signal(signal.SIGTERM)
-        assert command.wait() == 130
-        command.require_alone()
-        assert "Traceback" not in command.text()
-    assert _ended(tmp_path / "reports")["verdict"] == "UNKNOWN"
 
 
 def test_the_first_failure_ends_the_others_and_is_made_again(tmp_path: pathlib.Path) -> None:

@@ -9,27 +9,28 @@ from tests.e2e import running
 
 pytestmark = pytest.mark.e2e
 REMEDY = ("--remedy", "keep-in-flight-until-known")
-NEVER = """
+SCRIPT = """
 schema_version = 1
-name = "never"
-title = "a request that never comes"
-pools = { nodes = 1, devices_per_node = 1 }
+name = "mine"
+title = "a script of a user"
+pools = {{ nodes = 1, devices_per_node = 1 }}
 
 [traffic]
 profile = "script"
 deadline_s = 2.0
-expects = ["device_exclusivity"]
+expects = ["{expects}"]
 objects = [
-  { kind = "ResourceClaim", name = "claim-1" },
-  { kind = "Pod", name = "pod-1", claims = ["claim-1"] },
+  {{ kind = "ResourceClaim", name = "claim-1" }},
+  {{ kind = "Pod", name = "pod-1", claims = [{claims}] }},
 ]
 steps = [
-  { do = "create", object = "claim-1" },
-  { do = "create", object = "pod-1" },
-  { do = "await", object = "pod-1", state = "bound" },
-  { do = "request", client = "scheduler", of = "pods/pod-2/binding" },
+  {{ do = "create", object = "claim-1" }},
+  {{ do = "create", object = "pod-1" }},
+  {{ do = "await", object = "pod-1", state = "bound" }},
+  {more}
 ]
 """
+NEVER = '{ do = "request", client = "scheduler", of = "pods/pod-2/binding" },'
 
 
 def test_a_script_is_copied_confirmed_and_refuted_with_the_remedy(tmp_path: pathlib.Path) -> None:
@@ -47,7 +48,8 @@ def test_a_script_is_copied_confirmed_and_refuted_with_the_remedy(tmp_path: path
 
 
 def test_a_step_that_never_comes_is_told(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "never.toml").write_text(NEVER)
+    text = SCRIPT.format(expects="device_exclusivity", claims='"claim-1"', more=NEVER)
+    (tmp_path / "never.toml").write_text(text)
     with running.started(tmp_path, "confirm", "./never.toml", "--output", "json") as command:
         code = command.wait()
         command.require_alone()
@@ -60,30 +62,12 @@ def test_a_step_that_never_comes_is_told(tmp_path: pathlib.Path) -> None:
     assert "create pods/pod-1/binding by scheduler (201)" in play["last_calls"]
 
 
-UNUSED = """
-schema_version = 1
-name = "unused"
-title = "two claims, nothing commanded"
-pools = { nodes = 1, devices_per_node = 1 }
-
-[traffic]
-profile = "script"
-deadline_s = 2.0
-expects = ["claims_in_use"]
-objects = [{ kind = "ResourceClaim", name = "claim-1" }, { kind = "Pod", name = "pod-1", claims = [] }]
-steps = [
-  { do = "create", object = "claim-1" },
-  { do = "create", object = "pod-1" },
-  { do = "await", object = "pod-1", state = "bound" },
-]
-"""
-
-
 def test_what_examined_nothing_is_neither_refuted_nor_without_double_allocations(
     tmp_path: pathlib.Path,
 ) -> None:
     """The program did all that was asked, which is nothing of what the script expects."""
-    (tmp_path / "unused.toml").write_text(UNUSED)
+    text = SCRIPT.format(expects="claims_in_use", claims="", more="")
+    (tmp_path / "unused.toml").write_text(text)
     code, text = running.called(tmp_path, "confirm", "./unused.toml")
     assert code == 20, text
     assert "unknown (the correct subject): claims_in_use: no reservations" in text
