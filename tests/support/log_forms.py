@@ -10,15 +10,11 @@ Form = Callable[[str], bytes]
 _MONTH = "Nov 26 06:14"
 
 
-def _lines(text: str) -> list[str]:
-    return text.splitlines()
-
-
 def prefixed(prefix: str) -> Form:
     """Put a prefix before each line; `{n}` is its number, `{ns}` a time in nanoseconds."""
 
     def form(text: str) -> bytes:
-        lines = enumerate(_lines(text), 1)
+        lines = enumerate(text.splitlines(), 1)
         return "".join(
             f"{prefix.format(n=n, s=n % 60, ns=f'{n % 60:02d}.{n * 1_000:09d}')}{line}\n"
             for n, line in lines
@@ -31,7 +27,7 @@ def wrapped(key: str, *, end: str = "", **more: object) -> Form:
     """Put each line into an object in JSON."""
 
     def form(text: str) -> bytes:
-        objects = ({**more, key: line + end, "n": n} for n, line in enumerate(_lines(text)))
+        objects = ({**more, key: line + end, "n": n} for n, line in enumerate(text.splitlines()))
         return "".join(json.dumps(item) + "\n" for item in objects).encode()
 
     return form
@@ -42,7 +38,7 @@ def grepped(pattern: str, *, inverted: bool = False, after: int = 0) -> Form:
 
     def form(text: str) -> bytes:
         left, kept = 0, []
-        for line in _lines(text):
+        for line in text.splitlines():
             is_hit = bool(re.search(pattern, line)) is not inverted
             left = after + 1 if is_hit else left - 1
             kept += [line] if left > 0 else []
@@ -115,7 +111,7 @@ LOSSY: dict[str, Form] = {
     "grep without allocations": grepped("Observed device allocation", inverted=True),
     "no log": lambda _: b"",
     "logfmt": lambda text: b"".join(
-        f"level=info msg={json.dumps(line)}\n".encode() for line in _lines(text)
+        f"level=info msg={json.dumps(line)}\n".encode() for line in text.splitlines()
     ),
     "base64-like": lambda text: text.encode().hex().encode(),
     "half of it in logfmt": lambda text: _halves(text),
@@ -124,7 +120,7 @@ LOSSY: dict[str, Form] = {
     "wrapped twice": lambda text: wrapped("message")(wrapped("log", end="\n")(text).decode()),
     "coloured": prefixed("\x1b[36mkube-scheduler\x1b[0m \x1b[1m|\x1b[m "),
     "highlighted": lambda text: text.replace("allocation", "\x1b[01;31mallocation\x1b[m").encode(),
-    "array": lambda text: json.dumps(_lines(text), indent=1).encode(),
+    "array": lambda text: json.dumps(text.splitlines(), indent=1).encode(),
 }
 """Forms that lose lines, or that are not known."""
 

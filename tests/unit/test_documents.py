@@ -177,20 +177,6 @@ def test_the_exit_codes_of_the_documents() -> None:
     assert dict(rows) == expected | {str(other): "" for other in others}
 
 
-def contents(package: pathlib.Path) -> set[str]:
-    """Names of the modules and packages in a package."""
-    modules = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
-    return modules | {path.parent.name for path in package.glob("*/__init__.py")}
-
-
-def test_the_table_of_layers_names_every_package() -> None:
-    text = (ROOT / "docs/architecture.md").read_text()
-    table = text.partition("| package or module |")[2].partition("\n\n")[0]
-    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-    named = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
-    assert sorted(named) == sorted(contents(ROOT / "harness"))
-
-
 def test_every_check_belongs_to_a_guarantee_that_is_explained() -> None:
     letters = re.findall(r"^\| ([A-Z]) \| [^|]+ \|$", VERDICTS, re.M)
     assert len(letters) == len({*letters})

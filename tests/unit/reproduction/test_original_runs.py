@@ -179,18 +179,3 @@ def test_a_control_of_a_campaign_is_refused_by_name(tmp_path: pathlib.Path) -> N
     control = run(tmp_path, campaign="c", defects=["gather-not-atomic"])
     with pytest.raises(errors.UsageError, match="with the known defect gather-not-atomic"):
         original_runs.load(control.path)
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"defects": ["gather-not-atomic"]}, "a positive control: it has the known defect"),
-        ({"settings": {"known_to_fail": "H1"}}, "the known hazard H1"),
-        ({}, ""),
-    ],
-)
-def test_what_is_known_is_said(tmp_path: pathlib.Path, changes: dict[str, Any], told: str) -> None:
-    settings = scenarios.scenario().model_dump(mode="json") | changes.pop("settings", {})
-    found = original_runs.load(run(tmp_path, settings=settings, **changes).path)
-    assert told in found.caution
-    assert bool(told) == bool(found.caution)

@@ -2,7 +2,7 @@
 and never a token.
 """
 
-import asyncio
+import dataclasses
 import itertools
 import json
 import pathlib
@@ -15,7 +15,7 @@ from harness import clocks
 from harness.apiserver.endpoints import responses
 from harness.apiserver.server import audit_log, servers
 from harness.faults import injection
-from tests.support import protobuf_messages
+from tests.support import faulty_servers, protobuf_messages
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -225,9 +225,10 @@ def test_reads_of_ours_of_others_and_those_that_fail_are_not_noted(
 
 
 def test_an_event_that_a_fault_holds_is_not_sent(
-    serve: Callable[..., Any], path: pathlib.Path
+    serve: Callable[..., Any], clock: faulty_servers.Clock, path: pathlib.Path
 ) -> None:
-    server = serve(make_parts=lambda: _with_faults(path))
+    log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=["resourceclaims"])
+    server = serve(make_parts=lambda: dataclasses.replace(clock.parts(), audit=log))
     first = _claim(server, "a")
     server.run(lambda: server.server.faults.add(_HELD))
     with server.watching(f"{CLAIMS}?watch=1&resourceVersion={first}") as events:
@@ -241,15 +242,6 @@ def test_an_event_that_a_fault_holds_is_not_sent(
 
 
 _HELD = injection.FaultSpec(point="event", action=injection.Block())
-
-
-def _with_faults(path: pathlib.Path) -> servers.ServerParts:
-    def now() -> injection.FaultTime:
-        return injection.FaultTime("", clocks.monotonic_ns())
-
-    faults = injection.Faults(now=now, call_later=asyncio.get_running_loop().call_later)
-    log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=["resourceclaims"])
-    return servers.ServerParts(audit=log, faults=faults)
 
 
 def test_a_write_says_when_it_was_received_and_answered(

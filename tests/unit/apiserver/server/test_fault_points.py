@@ -4,8 +4,8 @@ requests are unaffected.
 
 import asyncio
 import json
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent import futures
 from typing import Any
 
 import pytest
@@ -16,31 +16,19 @@ from tests.support import faulty_servers, protobuf_messages
 from tests.support.faulty_servers import CONFIGMAPS, FAULTS, VICTIM, applied, begin
 
 TIMEOUT_S = 20
+Begin = Callable[..., futures.Future[Any]]
 
 
 def config(name: str) -> dict[str, Any]:
     return {"metadata": {"name": name}}
 
 
-class Call(threading.Thread):
-    """A request of the victim in a thread of its own."""
-
-    def __init__(self, live: Any, *arguments: Any) -> None:
-        super().__init__(daemon=True)
-        self._live, self._arguments = live, arguments
-        self.result: Any = None
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self.result = self._live.call(*self._arguments, headers=VICTIM)
-        except Exception as error:
-            self.result = error
-
-    def wait(self) -> Any:
-        self.join(TIMEOUT_S)
-        assert not self.is_alive()
-        return self.result
+@pytest.fixture
+def call(faulty: Any) -> Iterator[Begin]:
+    """Begin a request of the victim, in a thread of its own."""
+    pool = futures.ThreadPoolExecutor()
+    yield lambda *words: pool.submit(faulty.call, *words, headers=VICTIM)
+    pool.shutdown(wait=False)
 
 
 def wait_until_held(live: Any, name: str) -> None:
@@ -100,13 +88,13 @@ def test_refusals(faulty: Any, method: str, path: str, body: Any, status: int) -
 
 
 @pytest.mark.parametrize(("point", "there_while_held"), [("request", False), ("response", True)])
-def test_hold_and_release(faulty: Any, point: str, there_while_held: bool) -> None:
+def test_hold_and_release(faulty: Any, point: str, there_while_held: bool, call: Begin) -> None:
     name = begin(faulty, point, {"type": "block"}, count=1)
-    call = Call(faulty, "POST", CONFIGMAPS, config("a"))
+    begun = call("POST", CONFIGMAPS, config("a"))
     wait_until_held(faulty, name)
     assert exists(faulty, "a") == there_while_held
     assert faulty.call("POST", f"{FAULTS}/{name}/release")[1] == {"released": 1}
-    status, made = call.wait()
+    status, made = begun.result(TIMEOUT_S)
     assert status == 201
     assert exists(faulty, "a")
     (entry,) = applied(faulty)
@@ -125,37 +113,37 @@ def test_a_held_write_is_carried_out_although_its_client_has_left(faulty: Any) -
     assert exists(faulty, "a")
 
 
-def test_delay(faulty: Any, clock: faulty_servers.Clock) -> None:
+def test_delay(faulty: Any, clock: faulty_servers.Clock, call: Begin) -> None:
     begin(faulty, "request", {"type": "delay", "seconds": 5})
-    call = Call(faulty, "POST", CONFIGMAPS, config("a"))
+    begun = call("POST", CONFIGMAPS, config("a"))
     clocks.wait_until(lambda: clock.delays, timeout_s=TIMEOUT_S, why="the delay")
     ((seconds, end),) = clock.delays
     assert (seconds, exists(faulty, "a")) == (5, False)
     faulty.run(end)
-    assert call.wait()[0] == 201
+    assert begun.result(TIMEOUT_S)[0] == 201
     (entry,) = applied(faulty)
     assert entry["ended"] is not None
 
 
 @pytest.mark.parametrize(("point", "there"), [("request", False), ("response", True)])
-def test_answer(faulty: Any, point: str, there: bool) -> None:
+def test_answer(faulty: Any, point: str, there: bool, call: Begin) -> None:
     action = {"type": "reject", "code": 429, "reason": "TooManyRequests", "retryAfterSeconds": 7}
     begin(faulty, point, action, count=1)
-    status, body = Call(faulty, "POST", CONFIGMAPS, config("a")).wait()
+    status, body = call("POST", CONFIGMAPS, config("a")).result(TIMEOUT_S)
     assert (status, body["reason"], body["details"]) == (
         429,
         "TooManyRequests",
         {"retryAfterSeconds": 7},
     )
     assert exists(faulty, "a") == there
-    assert Call(faulty, "POST", CONFIGMAPS, config("b")).wait()[0] == 201
+    assert call("POST", CONFIGMAPS, config("b")).result(TIMEOUT_S)[0] == 201
 
 
 @pytest.mark.parametrize(("point", "there"), [("request", False), ("response", True)])
-def test_lose(faulty: Any, point: str, there: bool) -> None:
+def test_lose(faulty: Any, point: str, there: bool, call: Begin) -> None:
     begin(faulty, point, {"type": "lose"}, count=1)
-    result = Call(faulty, "POST", CONFIGMAPS, config("a")).wait()
-    assert isinstance(result, ConnectionError)  # no byte of an answer came
+    error = call("POST", CONFIGMAPS, config("a")).exception(TIMEOUT_S)
+    assert isinstance(error, ConnectionError)  # no byte of an answer came
     assert exists(faulty, "a") == there
 
 
@@ -221,11 +209,11 @@ def test_a_watch_that_is_held_ends_when_it_is_let_go(faulty: Any, events: Any) -
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
 
 
-def test_what_is_held_is_answered_when_the_server_stops(faulty: Any) -> None:
+def test_what_is_held_is_answered_when_the_server_stops(faulty: Any, call: Begin) -> None:
     name = begin(faulty, "response", {"type": "block"})
-    call = Call(faulty, "POST", CONFIGMAPS, config("a"))
+    begun = call("POST", CONFIGMAPS, config("a"))
     wait_until_held(faulty, name)
     asyncio.run_coroutine_threadsafe(faulty.server.stop(timeout_s=TIMEOUT_S), faulty._loop).result(
         TIMEOUT_S
     )
-    assert call.wait()[0] == 201
+    assert begun.result(TIMEOUT_S)[0] == 201
