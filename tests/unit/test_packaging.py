@@ -65,18 +65,10 @@ def test_the_source_distribution_has_every_tracked_file(built: pathlib.Path) -> 
     assert wanted - packed == set()
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
-def test_python_m_harness_is_the_command(arguments: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert "flake-hunt" in done.stdout
-    if arguments == ["--version"]:
-        assert done.stdout == f"flake-hunt {importlib.metadata.version('flake-hunt')}\n"
+def test_python_m_harness_is_the_command() -> None:
+    words = [sys.executable, "-m", "harness", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == f"flake-hunt {importlib.metadata.version('flake-hunt')}\n"
 
 
 def test_every_dependency_is_pinned() -> None:

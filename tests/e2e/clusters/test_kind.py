@@ -58,20 +58,14 @@ def nothing_stays(tmp_path: pathlib.Path) -> Iterator[None]:
 
 
 def clusters() -> set[str]:
-    client = docker.from_env()
-    try:
+    with contextlib.closing(docker.from_env()) as client:
         found = client.api.containers(all=True, filters={"label": LABEL})
-        return {item["Labels"][LABEL] for item in found if item["Labels"][LABEL].startswith("fh-")}
-    finally:
-        client.close()
+    return {item["Labels"][LABEL] for item in found if item["Labels"][LABEL].startswith("fh-")}
 
 
 def volumes() -> set[str]:
-    client = docker.from_env()
-    try:
+    with contextlib.closing(docker.from_env()) as client:
         return {item["Name"] for item in client.api.volumes()["Volumes"] or []}
-    finally:
-        client.close()
 
 
 def users_kubeconfig() -> bytes | None:
@@ -98,13 +92,10 @@ def cluster(folder: pathlib.Path, profile: str) -> Iterator[pathlib.Path]:
 
 
 def flags(component: str) -> dict[str, str]:
-    client = docker.from_env()
-    try:
+    with contextlib.closing(docker.from_env()) as client:
         node = client.containers.get("fh-e2e-control-plane")
         chunks, _ = node.get_archive(f"/etc/kubernetes/manifests/{component}.yaml")
         text = _only_file(chunks)
-    finally:
-        client.close()
     words = yaml.safe_load(text)["spec"]["containers"][0]["command"]
     return dict(word.removeprefix("--").split("=", 1) for word in words if "=" in word)
 
@@ -199,18 +190,12 @@ def test_from_an_archive(tmp_path: pathlib.Path) -> None:
     """
     profile = profiles.load(MAIN)
     assert isinstance(profile, profiles.KindProfile)
-    client = docker.from_env(timeout=600)
-    try:
-        archive = tmp_path / "node.tar"
+    archive = tmp_path / "node.tar"
+    with contextlib.closing(docker.from_env(timeout=600)) as client, archive.open("wb") as file:
         try:
-            image = client.images.get(profile.image)
-            with archive.open("wb") as file:
-                for chunk in image.save(named=True):
-                    file.write(chunk)
+            file.writelines(client.images.get(profile.image).save(named=True))
         except docker.errors.APIError as error:
             pytest.skip(f"the image cannot be saved: {error.explanation}")
-    finally:
-        client.close()
     setting = f"image_archive={archive}"
     arguments = ("cluster", "up", "e2e", "--cluster", MAIN, "--cluster", setting)
     flake_hunt(tmp_path, *arguments)

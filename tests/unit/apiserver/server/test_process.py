@@ -78,27 +78,26 @@ def test_a_signal_ends_it_in_order_also_under_watches(
     assert list(watch) == []  # ended in order: an end that breaks off would raise
 
 
-@pytest.mark.parametrize("option", ["port", "tls_port"])
-def test_a_port_in_use_is_one_message(tmp_path: pathlib.Path, option: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        setting = ("--set", f"{option}={port}")
-        argv = processes.command(
-            "part", "apiserver", "--kubeconfig", str(tmp_path / "kubeconfig"), *setting
-        )
-        ended = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert ended.returncode == 2
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith(f"flake-hunt: expected to listen on 127.0.0.1:{port}, but address")
-    assert "in use" in line
-    assert ended.stdout == ""
-    assert not (tmp_path / "kubeconfig").exists()
-
-
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FlakeHunt:
     """The command in this process, for what it refuses before it is a server."""
     return FlakeHunt(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("option", ["port", "tls_port"])
+def test_a_port_in_use_is_one_message(
+    called: FlakeHunt, tmp_path: pathlib.Path, option: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        path = tmp_path / "kubeconfig"
+        words = ("--kubeconfig", path, "--set", f"{option}={port}")
+        code, out, err = called("part", "apiserver", *words)
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.startswith(f"flake-hunt: expected to listen on 127.0.0.1:{port}, but address")
+    assert "in use" in line
+    assert not path.exists()
 
 
 FILES = ["kubeconfig", "plain_kubeconfig", "audit_log"]
