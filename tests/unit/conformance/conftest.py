@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -32,39 +32,33 @@ def bench(chosen: options.Options) -> Iterator[benches.Bench]:
         yield made
 
 
-class Spoiling:
-    """Lets the stand-in break a rule, and mends it afterwards."""
-
-    def __init__(self, bench: benches.Bench) -> None:
-        self._bench, self._file = bench, bench.folders.root / "spoilt"
+@pytest.fixture
+def spoiling(bench: benches.Bench) -> Callable[..., contextlib.AbstractContextManager[None]]:
+    """Let the stand-in break a rule, and mend it afterwards."""
+    file = bench.folders.root / "spoilt"
 
     @contextlib.contextmanager
-    def __call__(self, rule: str, *, from_start: bool) -> Iterator[None]:
-        self._file.write_text(rule)
+    def spoil(rule: str, *, from_start: bool) -> Iterator[None]:
+        file.write_text(rule)
         try:
             if from_start:
-                self._bench.begin_afresh()
+                bench.begin_afresh()
             yield
         finally:
-            self._file.unlink()
-            self._mend(from_start=from_start)
+            file.unlink()
+            has_ended = bool(bench.settle())
+            if from_start or has_ended or not _has_connection(bench):
+                bench.begin_afresh()
+            else:
+                (bench.folders.state / "checkpoint.json").unlink(missing_ok=True)
+                bench.folders.empty_cdi()
 
-    def _mend(self, *, from_start: bool) -> None:
-        has_ended = bool(self._bench.settle())
-        if from_start or has_ended or not self._has_connection():
-            self._bench.begin_afresh()
-        else:
-            (self._bench.folders.state / "checkpoint.json").unlink(missing_ok=True)
-            self._bench.folders.empty_cdi()
-
-    def _has_connection(self) -> bool:
-        try:
-            self._bench.driver.start_unprepare([]).answer()
-        except Exception:
-            return False
-        return True
+    return spoil
 
 
-@pytest.fixture
-def spoiling(bench: benches.Bench) -> Spoiling:
-    return Spoiling(bench)
+def _has_connection(bench: benches.Bench) -> bool:
+    try:
+        bench.driver.start_unprepare([]).answer()
+    except Exception:
+        return False
+    return True
