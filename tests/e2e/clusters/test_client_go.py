@@ -21,6 +21,7 @@ from tests.support import api_servers, fault_proxies
 
 SOURCES = pathlib.Path(__file__).parents[1] / "client-go"
 GOPATHS = (os.environ.get("FLAKE_HUNT_GOPATH", ""), "/usr/share/gocode")
+CLIENT_GO = "src/k8s.io/client-go"
 BUILD_TIMEOUT_S = 1800
 SCENARIO_TIMEOUT_S = 300
 READY_TIMEOUT_S = 60
@@ -70,7 +71,8 @@ def build(go: str, folder: pathlib.Path) -> str:
         timeout=BUILD_TIMEOUT_S,
         check=False,
     )
-    if gopath := next(filter(has_client_go, GOPATHS), None):
+    found = (path for path in GOPATHS if path and pathlib.Path(path, CLIENT_GO).is_dir())
+    if gopath := next(found, None):
         made = run(
             [go, "build", "-o", str(target), "."],
             env={**os.environ, "GO111MODULE": "off", "GOPATH": gopath, "GOFLAGS": ""},
@@ -83,10 +85,6 @@ def build(go: str, folder: pathlib.Path) -> str:
     made = run([go, "build", "-o", str(target), "."])
     assert made.returncode == 0, made.stderr
     return str(target)
-
-
-def has_client_go(gopath: str) -> bool:
-    return bool(gopath) and pathlib.Path(gopath, "src/k8s.io/client-go").is_dir()
 
 
 @pytest.fixture

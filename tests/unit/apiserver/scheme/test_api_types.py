@@ -3,15 +3,6 @@
 from harness.apiserver.scheme import api_types, resources
 
 
-def test_empty_objects_as_go_encodes_them():
-    assert api_types.of(resources.CLAIMS).zero() == {
-        "metadata": {},
-        "spec": {"devices": {"requests": None}},
-        "status": {},
-    }
-    assert api_types.of(resources.EVENTS).zero()["eventTime"] is None
-
-
 def test_zero_values_are_fresh():
     spec = api_types.of(resources.CLAIMS)
     spec.zero()["status"]["changed"] = True
