@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bench import cpu_time
+from bench import cpu_time, large_runs
 from harness.checks import check_registry, device_exclusivity, judging, protocol
 from harness.checks.holds import hold_history
 from harness.checks.observed import folders, observations
 from harness.history import histories
 from harness.report import publishing
-from tests.histories import hold_lists, large
+from tests.histories import hold_lists
 
 DEVICES = 10_000
 HOLDS = (10_000, 100_000)
@@ -45,13 +45,13 @@ def measure() -> Iterator[tuple[str, float, str]]:
     additions = [sys.executable, "-c", _ADDITIONS]
     yield "ten million additions of a Python loop", cpu_time.of_command(additions), "s CPU"
     with tempfile.TemporaryDirectory() as folder:
-        run = str(large.build(pathlib.Path(folder, str(_SMALL)), _SMALL).path)
+        run = str(large_runs.build(pathlib.Path(folder, str(_SMALL)), _SMALL).path)
         for command in ("check", "report"):
             seconds = cpu_time.of_command([sys.executable, "-m", "harness", command, run])
             yield f"{_SMALL} holds: flake-hunt {command}, from start to exit", seconds, "s CPU"
     for count in HOLDS_OF_PROCESSES:
         with tempfile.TemporaryDirectory() as folder:
-            directory = large.build(pathlib.Path(folder, str(count)), count)
+            directory = large_runs.build(pathlib.Path(folder, str(count)), count)
             yield from _of_process(directory.path, count)
             if count in HOLDS:
                 yield from _of_run(directory.path, count)

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from tests.histories import large
+from bench import large_runs
 
 HOLDS = 100_000
 _PROCESS = (
@@ -26,7 +26,7 @@ _PROCESS = (
 def measure() -> Iterator[tuple[str, float, str]]:
     """Measure a query of HOLDS holds."""
     with tempfile.TemporaryDirectory() as folder:
-        run = large.build(pathlib.Path(folder, "run"), HOLDS)
+        run = large_runs.build(pathlib.Path(folder, "run"), HOLDS)
         target = str(pathlib.Path(folder, "holds.parquet"))
         words = "query", str(run.path), "from holds", "--output", target
         yield from _of_command(f"{HOLDS:,} holds written as Parquet", *words)

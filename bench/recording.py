@@ -10,9 +10,8 @@ import pathlib
 import tempfile
 from collections.abc import Iterator, Sequence
 
-from bench import cpu_time
+from bench import cpu_time, large_runs
 from harness.history import journal_reader, journal_writer, records
-from tests.histories import large
 
 HOLDS = 10_000
 FORMS = ("none", "zstd")
@@ -22,7 +21,7 @@ def measure() -> Iterator[tuple[str, float, str]]:
     """Measure the cost and the size of a record in both forms."""
     sizes = []
     with tempfile.TemporaryDirectory() as folder:
-        directory = large.build(pathlib.Path(folder, "run"), HOLDS)
+        directory = large_runs.build(pathlib.Path(folder, "run"), HOLDS)
         body = journal_reader.read(directory.observations).records
         for form in FORMS:
             path = pathlib.Path(folder, directory.new_observations(form).name)

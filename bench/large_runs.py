@@ -1,8 +1,7 @@
 """Sound run directories with any number of holds.
 
 Users keep their claims, which are allocated one after another: every claim is created, gets a
-device and loses it HOLDS_PER_CLAIM times, and is deleted. No device is given away twice, unless
-`doubles` asks for it.
+device and loses it HOLDS_PER_CLAIM times, and is deleted. No device is given away twice.
 """
 
 import itertools
@@ -23,19 +22,14 @@ BATCH = 5_000
 FIRST_RV = 1_000
 
 
-def build(
-    path: pathlib.Path, holds: int, *, doubles: int = 0, holds_per_claim: int = HOLDS_PER_CLAIM
-) -> directories.RunDirectory:
-    """Write a run directory; `doubles` of its holds are of a device that another claim holds.
-
-    Raises RunDirectoryError if the path exists.
-    """
+def build(path: pathlib.Path, holds: int) -> directories.RunDirectory:
+    """Write a run directory. Raises RunDirectoryError if the path exists."""
     directory = directories.create(path)
     plan = msgspec.structs.replace(
         building.plan(), resources=[observations.CLAIMS, observations.PODS, observations.SLICES]
     )
     plans.write(directory.plan, plan)
-    commits = _Commits(holds, doubles, holds_per_claim)
+    commits = _Commits(holds)
     _write(directory.observations, "recorder", commits.observations())
     _write(directory.operations(building.TRAFFIC), building.TRAFFIC, commits.calls())
     for process in building.KUBELET, building.SCHEDULER:
@@ -58,9 +52,9 @@ def _write(path: pathlib.Path, process: str, body: Iterator[records.Body] | tupl
 class _Commits:
     """The commits of the claims, in their order."""
 
-    def __init__(self, holds: int, doubles: int, holds_per_claim: int) -> None:
-        self._holds, self._doubles, self._per_claim = holds, doubles, holds_per_claim
-        self._slots = min(SLOTS, -(-holds // holds_per_claim))
+    def __init__(self, holds: int) -> None:
+        self._holds = holds
+        self._slots = min(SLOTS, -(-holds // HOLDS_PER_CLAIM))
         self._rv = FIRST_RV
 
     def observations(self) -> Iterator[records.Body]:
@@ -69,7 +63,7 @@ class _Commits:
             yield language.listed(resource, "first", self._rv, 0)
         yield language.listed(observations.SLICES, "first", self._rv, len(slices))
         yield from slices
-        for round_number in range(-(-self._holds // (self._slots * self._per_claim))):
+        for round_number in range(-(-self._holds // (self._slots * HOLDS_PER_CLAIM))):
             yield from self._round(round_number)
         for resource in (observations.CLAIMS, observations.PODS):
             yield language.listed(resource, "final", self._rv, 0)
@@ -77,22 +71,20 @@ class _Commits:
         yield from (msgspec.structs.replace(item, type="FINAL") for item in slices)
 
     def calls(self) -> Iterator[records.Body]:
-        rounds = -(-self._holds // (self._slots * self._per_claim))
+        rounds = -(-self._holds // (self._slots * HOLDS_PER_CLAIM))
         for op in range(rounds * self._slots):
             name, uid = _identity(*divmod(op, self._slots))
             yield building.invocation(op, language.CLAIMS, name)
             yield building.acknowledgement(op, uid, FIRST_RV)
 
     def _round(self, number: int) -> Iterator[records.Body]:
-        left = self._holds - number * self._slots * self._per_claim
+        left = self._holds - number * self._slots * HOLDS_PER_CLAIM
         for slot in range(self._slots):
             yield self._claim("ADDED", number, slot)
-        for turn in range(self._per_claim):
+        for turn in range(HOLDS_PER_CLAIM):
             holding = range(min(self._slots, left - turn * self._slots))
             for slot in holding:
-                taken = slot - 1 if slot % 2 and self._doubles > 0 else slot
-                self._doubles -= taken != slot
-                yield self._claim("MODIFIED", number, slot, _device(taken, turn))
+                yield self._claim("MODIFIED", number, slot, _device(slot, turn))
             for slot in holding:
                 yield self._claim("MODIFIED", number, slot)
         for slot in range(self._slots):
