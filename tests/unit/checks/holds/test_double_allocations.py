@@ -34,7 +34,7 @@ def random_holds(draw: random.Random) -> list[hold_history.Hold]:
     found = []
     for number in range(draw.randint(0, 9)):
         how, begin = draw.choice(HOWS), draw.randint(0, 9)
-        ends = [None, *range(begin, begin + 6)]
+        until = draw.choice([None, *range(begin, begin + 6)])
         claim = draw.choice("abc")
         found.append(
             hold_history.Hold(
@@ -46,7 +46,8 @@ def random_holds(draw: random.Random) -> list[hold_history.Hold]:
                 name=claim,
                 from_rv=begin,
                 from_ts_ns=number,
-                until_rv=draw.choice(ends),
+                until_rv=until,
+                until_ts_ns=None if until is None else number,
             )
         )
     return found
@@ -125,6 +126,30 @@ def test_what_is_listed_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
         assert set(zip(found.listed["first"], found.listed["second"], strict=True)) == kept, rows
         devices = {rows[one].device for one, _ in pairs}
         assert (found.total, found.devices) == (len(pairs), len(devices)), rows
+
+
+def test_holds_are_chosen_by_device_claim_and_kind() -> None:
+    draw = random.Random(16)
+    for _ in range(50):
+        holds = random_holds(draw)
+        columns = hold_lists.columns(holds)
+        assert list(columns) == holds
+        for one in "abcdef":
+            assert columns.of_device(one) == [hold for hold in holds if hold.device == one]
+            assert columns.of_claims("n", one) == [hold for hold in holds if hold.name == one]
+            assert columns.of_claims("another", one) == []
+        some = [hold for hold in holds if hold.device in "de"]
+        assert columns.where(devices="de", shared_only=True) == [h for h in some if h.shared]
+        assert columns.where(devices="de") == [h for h in some if h.shared or h.exclusive]
+
+
+@pytest.mark.parametrize("near", [0, 2**62])
+def test_large_resource_versions_do_not_overflow(near: int) -> None:
+    rows = [(1, near, near + 5), (0, near, near + 5), (1, near + 4, near + 9)]
+    rows += [(5, 0, near + 2**61), (6, 1, 2)]
+    table = pd.DataFrame(rows, columns=["device", "from_rv", "until_rv"], dtype="int64")
+    [found] = double_allocations.overlapping(table)
+    assert found.to_numpy().tolist() == [[0, 2]]
 
 
 def test_a_device_in_two_thousand_claims_makes_two_million_pairs() -> None:
