@@ -3,20 +3,12 @@
 import io
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harness.compression import zstd
 from harness.history import zstd_frames
 from tests.histories import damages
 
 PIECES = [b"a piece of text %d, of some length " % n * (1 + n % 7) + b"\n" for n in range(40)]
-
-
-def compressed(pieces: list[bytes]) -> list[bytes]:
-    """The bytes appended for each piece, and those at the end."""
-    compressor = zstd_frames.Compressor()
-    return [*map(compressor.append, pieces), compressor.end()]
 
 
 def read(content: bytes) -> tuple[bytes, bool]:
@@ -28,38 +20,6 @@ def read(content: bytes) -> tuple[bytes, bool]:
         except EOFError:
             return b"".join(lines), True
     return b"".join(lines), False
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.binary(max_size=3_000)), st.integers(1, 5_000))
-def test_what_was_appended_is_read(pieces: list[bytes], frame_max: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(zstd_frames, "FRAME_MAX", frame_max)
-        content = b"".join(compressed(pieces))
-    assert read(content) == (b"".join(pieces), False)
-    assert not content or zstd.decompress(content) == b"".join(pieces)
-
-
-def test_each_frame_can_be_read_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zstd_frames, "FRAME_MAX", 500)
-    content = b"".join(compressed(PIECES))
-    begins = [at for at in range(len(content)) if content.startswith(zstd_frames.MAGIC, at)]
-    assert len(begins) > 5
-    for begin in begins:
-        found, torn = read(content[begin:])
-        assert b"".join(PIECES).endswith(found)
-        assert len(found) > 0
-        assert not torn
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"plain text\n", b"\x1f\x8b" + bytes(50), bytes(50), b"".join(compressed(PIECES)) + b"more"],
-    ids=["text", "gzip", "zeros", "something behind"],
-)
-def test_anything_else_is_refused(content: bytes) -> None:
-    with pytest.raises(zstd_frames.FrameError, match="expected zstd frames"):
-        read(content)
 
 
 def test_a_window_beyond_the_limit_is_refused() -> None:

@@ -161,15 +161,6 @@ def test_differences_are_counted_and_the_first_ones_are_told() -> None:
     assert many.endswith(f"and {9 - audit_comparison.SHOWN_MAX} more")
 
 
-@pytest.mark.parametrize(
-    ("versions", "is_late"), [([0], False), ([5, 9], False), ([0, 9], False), ([4, 9], True)]
-)
-def test_a_log_is_late_if_a_difference_is_before_its_first_write(
-    versions: list[int], is_late: bool
-) -> None:
-    assert ("the log begins at revision 5 only" in heard(*versions)) is is_late
-
-
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 50
 LIVES = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
 
@@ -356,12 +347,3 @@ def test_a_deletion_that_is_an_update_in_the_log_is_named() -> None:
     told[1] |= {"verb": "update"}
     found = texts(compare(language.observe("a+D1 a~"), told))
     assert "at revision 2: the watch saw it with gpu.example/pool/D1 (DELETED)" in found
-
-
-def test_the_first_differences_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_comparison, "KEPT_MAX", 4)
-    found = audit_comparison.Comparison()
-    found.note(
-        hidden_writes.Difference(what=str(number), watch="", audit="") for number in range(9)
-    )
-    assert (found.difference_count, [item.what for item in found.differences]) == (9, [*"0123"])
