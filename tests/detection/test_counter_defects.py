@@ -19,7 +19,7 @@ from harness.scenario import claim_specs, pool_specs
 from harness.subject import assembling
 from harness.subject.allocation import allocated_states, inventories
 from harness.traffic import objects
-from tests.histories import claim_judging, language
+from tests.histories import claim_judging, judged_runs, language
 
 pytestmark = pytest.mark.detection
 Object = dict[str, Any]
@@ -78,9 +78,7 @@ def perform(play: Play, *defects: str, claims: int = 6) -> verdicts.CheckResult:
             state.add(found[0])
             body.append(_allocated(made, found[0], rv=number + 10))
     check = device_consumption.CHECK
-    judged = check.judge(claim_judging.evidence(body, [check]))
-    assert isinstance(judged, verdicts.CheckResult)
-    return judged
+    return judged_runs.examined(check.judge(claim_judging.evidence(body, [check])))
 
 
 def _slices(pools: pool_specs.PoolsSpec) -> Iterator[Object]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.checks import check_registry, fault_records, findings, protocol, verdicts
 from harness.history import plans, records
-from tests.histories import building, language
+from tests.histories import building, judged_runs, language
 
 SETTINGS: dict[str, Any] = {
     "name": building.SCENARIO,
@@ -62,9 +62,7 @@ def judge(check: str, text: str, **options: Any) -> verdicts.CheckResult:
 
 
 def result(check: str, body: Iterable[records.Body], **options: Any) -> verdicts.CheckResult:
-    found = answers(body, **options)[check]
-    assert isinstance(found, verdicts.CheckResult), found
-    return found
+    return judged_runs.examined(answers(body, **options)[check])
 
 
 def summaries(check: str, text: str) -> list[str]:

@@ -28,6 +28,12 @@ def item(judgement: verdict_files.Judgement, name: str) -> tuple[bool, str]:
     return found.ok, found.reason
 
 
+def examined(answer: verdicts.Answer) -> verdicts.CheckResult:
+    """The answer of a check that has examined something."""
+    assert isinstance(answer, verdicts.CheckResult), answer
+    return answer
+
+
 def result(judgement: verdict_files.Judgement, check: str) -> verdicts.CheckResult:
     [found] = [item for item in judgement.checks if item.check == check]
     return found

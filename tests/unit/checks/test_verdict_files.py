@@ -100,16 +100,6 @@ def test_the_evidence_has_changed(
         _require(directory)
 
 
-def test_the_violations_of_a_check_are_counted(directory: directories.RunDirectory) -> None:
-    judgement = judging.judge(directory)
-    [check] = judgement.checks
-    other = msgspec.structs.replace(check, check="another", violation_count=50)
-    several = msgspec.structs.replace(judgement, checks=[check, other])
-    assert check.violation_count == several.violations_of(check.check) == 3
-    assert several.violations_of("another") == 50
-    assert several.violations_of("a third one") == 0
-
-
 @pytest.mark.parametrize(
     ("was_ended", "name", "verdict", "reason", "is_needed"),
     [

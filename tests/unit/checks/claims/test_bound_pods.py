@@ -10,7 +10,7 @@ import pytest
 from harness.checks import findings, verdicts
 from harness.checks.claims import bound_pods
 from harness.history import plans
-from tests.histories import building, placements
+from tests.histories import building, judged_runs, placements
 from tests.histories.placements import claim, gone, labelled, listed, node, on, pod, result
 from tests.histories.words import placement_words
 from tests.support import text_tables
@@ -29,9 +29,7 @@ def judge(
     events: Sequence[placements.Event | None], faults: Sequence[plans.PlannedFault] = ()
 ) -> verdicts.CheckResult:
     plan = building.plan(faults=faults)
-    answer = bound_pods.judge(placements.evidence([*NODES, *events], plan))
-    assert isinstance(answer, verdicts.CheckResult), answer
-    return answer
+    return judged_runs.examined(bound_pods.judge(placements.evidence([*NODES, *events], plan)))
 
 
 WORDS = {

@@ -10,7 +10,7 @@ import pytest
 from harness.checks import check_registry, findings, judging, verdicts
 from harness.checks.claims import reservations
 from harness.history import plans, records
-from tests.histories import building, claim_judging, language
+from tests.histories import building, claim_judging, judged_runs, language
 from tests.support import text_tables
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -320,8 +320,7 @@ def found(name: str, body: Sequence[records.Body]) -> list[str]:
     resources = "resourceclaims", "pods", "podgroups"
     lists = [language.listed(resource, "first", 1, ts_ns=0) for resource in resources]
     evidence = claim_judging.evidence([*lists, *body], [CHECKS[name]], of=plan)
-    answer = findings.asked(CHECKS[name], evidence)
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = judged_runs.examined(findings.asked(CHECKS[name], evidence))
     assert answer.verdict is (INVALID if answer.violations else VALID)
     return [item.summary for item in answer.violations]
 

@@ -9,7 +9,7 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.claims import controller_records
 from harness.history import records
-from tests.histories import building, claim_judging, language
+from tests.histories import building, claim_judging, judged_runs, language
 
 SPACE, POD = "tests", "uid-pod"
 
@@ -86,9 +86,7 @@ def judge(
     check = controller_records.CHECK
     faults = [] if undisturbed else [building.fault("lose-response")]
     plan = claim_judging.plan(faults)
-    answer = check.judge(claim_judging.evidence(observed, [check], of=plan))
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
+    return judged_runs.examined(check.judge(claim_judging.evidence(observed, [check], of=plan)))
 
 
 def test_one_claim_for_each_entry_is_valid() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import check_registry, verdicts
-from tests.histories import claim_judging, language, recording, worlds
+from harness.checks import check_registry
+from tests.histories import claim_judging, judged_runs, language, recording, worlds
 
 [CHECK] = [check for check in check_registry.CHECKS if check.name == "generated_claims"]
 Object = dict[str, Any]
@@ -65,8 +65,7 @@ def found(*commits: recording.Commit, gap: str = "", cluster: str = "embedded") 
     if gap:
         body.insert(-1, language.gap(gap, 9, 9))
     plan = msgspec.structs.replace(claim_judging.plan(), cluster=cluster)
-    answer = CHECK.judge(claim_judging.evidence(body, [CHECK], of=plan))
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = judged_runs.examined(CHECK.judge(claim_judging.evidence(body, [CHECK], of=plan)))
     return [item.summary for item in answer.violations]
 
 

@@ -16,7 +16,7 @@ from harness.checks.devices import (
     requested_devices,
 )
 from harness.history import plans
-from tests.histories import building, placements
+from tests.histories import building, judged_runs, placements
 from tests.histories.placements import (
     claim,
     device,
@@ -47,9 +47,7 @@ def judge(
     events: Events,
     plan: plans.Plan | None = None,
 ) -> verdicts.CheckResult:
-    answer = check.judge(placements.evidence(events, plan))
-    assert isinstance(answer, verdicts.CheckResult), answer
-    return answer
+    return judged_runs.examined(check.judge(placements.evidence(events, plan)))
 
 
 def why_not(check: Any, events: Events, *, gap: str = "") -> str:
@@ -328,9 +326,7 @@ def judge_existence(
     views = {"c": seen} if seen else {}
     plan = building.plan(faults=faults)
     given = placements.evidence(events, plan, views, second_ns=second_ns)
-    answer = reachable_devices.EXISTING_DEVICES.judge(given)
-    assert isinstance(answer, verdicts.CheckResult), answer
-    return answer
+    return judged_runs.examined(reachable_devices.EXISTING_DEVICES.judge(given))
 
 
 PIECES: dict[str, Any] = {

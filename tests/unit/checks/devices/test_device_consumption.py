@@ -24,9 +24,7 @@ NAMES = ["a", "b", "c"]
 def judged(body: Iterable[records.Body]) -> verdicts.CheckResult:
     check = device_consumption.CHECK
     plan = building.plan(settings={"pools": {"more": [{"shared": True}]}})
-    answer = check.judge(claim_judging.evidence(body, [check], of=plan))
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
+    return judged_runs.examined(check.judge(claim_judging.evidence(body, [check], of=plan)))
 
 
 def consumption(*body: records.Body) -> verdicts.CheckResult:

@@ -9,7 +9,7 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.devices import device_timelines, tainted_devices
 from harness.checks.observed import pod_lives
-from tests.histories import claim_judging, language, placements
+from tests.histories import claim_judging, judged_runs, language, placements
 from tests.support import text_tables
 from tests.unit.checks.devices import taint_events
 
@@ -100,8 +100,9 @@ def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
     toleration: Object, is_known: bool
 ) -> None:
     evicted = pod(11, evicted=True, deleted=True, by="kube-controller-manager")
-    found = judge(piece(1, CLEAN), claim(2, toleration), pod(3), piece(10, TAINTED), evicted)
-    assert isinstance(found, verdicts.CheckResult)
+    found = judged_runs.examined(
+        judge(piece(1, CLEAN), claim(2, toleration), pod(3), piece(10, TAINTED), evicted)
+    )
     (violation,) = found.violations
     assert "was evicted by kube-controller-manager" in violation.text
     assert ("H23" in violation.summary) is is_known
@@ -111,6 +112,5 @@ def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
 def test_a_gap_leaves_it_open() -> None:
     gap = language.gap("pods", 1, 0)
     check = tainted_devices.EVICTED_PODS
-    found = check.judge(claim_judging.evidence([gap], [check]))
-    assert isinstance(found, verdicts.CheckResult)
+    found = judged_runs.examined(check.judge(claim_judging.evidence([gap], [check])))
     assert found.verdict is UNKNOWN

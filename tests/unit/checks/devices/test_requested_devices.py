@@ -8,7 +8,7 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.devices import requested_devices
 from harness.history import plans
-from tests.histories import placements
+from tests.histories import judged_runs, placements
 from tests.histories.placements import claim, device_class, exactly, listed, on, piece, result
 from tests.histories.words import placement_words
 from tests.support import text_tables
@@ -23,9 +23,7 @@ def judge(
 ) -> verdicts.CheckResult:
     """The result; `seen` is the version of the slices that the scheduler knew, 0: not known."""
     given = placements.evidence(events, plan, {"c": seen} if seen else {}, gap=gap)
-    answer = requested_devices.REQUESTED_RESULTS.judge(given)
-    assert isinstance(answer, verdicts.CheckResult), answer
-    return answer
+    return judged_runs.examined(requested_devices.REQUESTED_RESULTS.judge(given))
 
 
 # ------------------------------------------------------------------------------ all devices
@@ -68,8 +66,7 @@ def test_of_equal_claims_each_is_judged_by_what_its_scheduler_knew() -> None:
     events += [claim("a", result("D1"), **all_of), claim("b", result("D1"), **all_of)]
     for views, wrong in (({"a": 4, "b": 5}, ["b"]), ({"a": 5, "b": 4}, ["a"]), ({"b": 5}, ["b"])):
         given = placements.evidence(events, views=views)
-        answer = requested_devices.REQUESTED_RESULTS.judge(given)
-        assert isinstance(answer, verdicts.CheckResult)
+        answer = judged_runs.examined(requested_devices.REQUESTED_RESULTS.judge(given))
         assert [item.objects[0].name for item in answer.violations] == wrong
 
 

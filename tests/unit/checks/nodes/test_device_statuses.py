@@ -8,7 +8,7 @@ from typing import Any
 from harness.checks import verdicts
 from harness.checks.nodes import device_statuses
 from harness.history import records
-from tests.histories import claim_judging, language, recording, worlds
+from tests.histories import claim_judging, judged_runs, language, recording, worlds
 
 Object = dict[str, Any]
 GPU, NIC, SCHEDULER = "gpu.example", "nic.example", "scheduler"
@@ -84,8 +84,7 @@ def judge(body: Sequence[records.Body]) -> verdicts.Answer:
 
 
 def summaries(claim: Claim) -> list[str]:
-    answer = judge(claim.body())
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = judged_runs.examined(judge(claim.body()))
     return [item.summary for item in answer.violations]
 
 
@@ -165,6 +164,5 @@ def test_after_a_gap_nothing_is_compared() -> None:
     body = claim.body()
     gap = language.gap("resourceclaims", 0, 0)
     last = max(i for i, item in enumerate(body) if getattr(item, "type", "") == "MODIFIED")
-    answer = judge([*body[:last], gap, *body[last:]])
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = judged_runs.examined(judge([*body[:last], gap, *body[last:]]))
     assert answer.violations == []

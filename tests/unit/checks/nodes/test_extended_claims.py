@@ -9,7 +9,7 @@ from harness.checks import verdicts
 from harness.checks.nodes import extended_claims
 from harness.checks.observed import observed_pods
 from harness.history import records
-from tests.histories import building, claim_judging, language
+from tests.histories import building, claim_judging, judged_runs, language
 from tests.support import text_tables
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict
@@ -106,9 +106,7 @@ GAP = language.gap("pods", 1)
 
 def check(*observations: records.Body) -> verdicts.CheckResult:
     judge, plan = extended_claims.CHECK, building.plan(settings=SETTINGS)
-    answer = judge.judge(claim_judging.evidence(observations, [judge], of=plan))
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
+    return judged_runs.examined(judge.judge(claim_judging.evidence(observations, [judge], of=plan)))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from harness.checks import judging, protocol, verdict_files, verdicts
 from harness.checks.nodes import preparations, started_containers
 from harness.history import directories, histories, records
 from harness.report import publishing
-from tests.histories import building, claim_judging, damages, language
+from tests.histories import building, claim_judging, damages, judged_runs, language
 
 TEXT = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1"
 
@@ -214,9 +214,7 @@ def answer(
 
 
 def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
-    found = answer(started_containers.CONTAINER_PARAMETERS, observations, ran)
-    assert isinstance(found, verdicts.CheckResult)
-    return found
+    return judged_runs.examined(answer(started_containers.CONTAINER_PARAMETERS, observations, ran))
 
 
 def test_a_pod_and_its_claim_may_be_in_the_final_lists_only() -> None:
@@ -286,8 +284,7 @@ def test_a_container_starts_while_its_claim_is_prepared_on_its_node(
     prepared: list[preparations.Preparation], ran: list[Any], wrong: list[str]
 ) -> None:
     judge, seen = started_containers.PREPARED_CONTAINERS, [claim("c-1"), pod()]
-    found = answer(judge, seen, ran, *prepared)
-    assert isinstance(found, verdicts.CheckResult)
+    found = judged_runs.examined(answer(judge, seen, ran, *prepared))
     assert (found.verdict, found.examined_count) == (INVALID if wrong else VALID, len(ran))
     assert len(found.violations) == len(wrong)
     assert all(words in one.text for words, one in zip(wrong, found.violations, strict=True))

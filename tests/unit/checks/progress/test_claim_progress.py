@@ -9,9 +9,9 @@ import pytest
 from harness.checks import verdicts
 from harness.checks.observed import folders
 from harness.checks.progress import claim_progress, stuck_objects, world_states
-from harness.history import records
+from harness.history import plans, records
 from harness.model.objects import Object
-from tests.histories import language, worlds
+from tests.histories import judged_runs, language, worlds
 from tests.histories.words import world_words
 from tests.histories.worlds import World
 from tests.support import text_tables
@@ -21,14 +21,17 @@ D0, D1 = worlds.device("n", 0), worlds.device("n", 1)
 TWO_DEVICES = [worlds.devices_of("n", 2)]
 
 
-def judge(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
-    given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=seconds))
-    return _result(claim_progress.judge(given))
-
-
-def _result(answer: verdicts.Answer) -> verdicts.CheckResult:
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
+def judge(
+    world: World | Sequence[records.Body],
+    *,
+    seconds: float = 60.0,
+    plan: plans.Plan | None = None,
+    phases: Sequence[records.Phase] | None = None,
+) -> verdicts.CheckResult:
+    """The result about a run that ended in this world, or has these records."""
+    done = worlds.phases(seconds=seconds) if phases is None else phases
+    given = worlds.judged(world, plan=plan or worlds.plan(), phases=done)
+    return judged_runs.examined(claim_progress.judge(given))
 
 
 FIELDS: dict[str, Object] = {
@@ -86,8 +89,7 @@ def test_what_our_own_kubelet_has_left_undone_is_not_the_subjects(
 )
 def test_a_kubelet_or_driver_that_is_tried_is_judged(world: World, changes: dict[str, Any]) -> None:
     plan = msgspec.structs.replace(worlds.plan(), **changes)
-    given = worlds.judged(world, plan=plan, phases=worlds.phases(seconds=60))
-    assert _result(claim_progress.judge(given)).verdict is INVALID
+    assert judge(world, plan=plan).verdict is INVALID
 
 
 def test_beside_what_the_kubelet_has_left_the_others_are_judged() -> None:
@@ -154,8 +156,7 @@ def test_a_selector_is_known_to_be_satisfied_by_what_it_was_given() -> None:
     seen += [
         item for item in body if isinstance(item, records.Observation) and item.type == "ADDED"
     ]
-    given = worlds.judged([*seen, *changed], plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    result = _result(claim_progress.judge(given))
+    result = judge([*seen, *changed])
     assert result.reason.startswith(f"STUCK: pod p waits while {D1} is idle")
 
 
@@ -171,18 +172,12 @@ def test_what_could_go_on_has_its_time(seconds: float, verdict: verdicts.Verdict
     assert ("before the 10 s that they have" in result.reason) is (verdict is UNKNOWN)
 
 
-def _check(
-    phases: Sequence[records.Phase], *, faults: bool = False, world: World = WAITS
-) -> verdicts.CheckResult:
-    given = worlds.judged(world, plan=worlds.plan(faults=faults), phases=phases)
-    return _result(claim_progress.judge(given))
-
-
 @pytest.mark.parametrize(("healed", "verdict"), [(40.0, INVALID), (55.0, UNKNOWN)])
 def test_the_time_begins_when_the_faults_are_healed(
     healed: float, verdict: verdicts.Verdict
 ) -> None:
-    result = _check(worlds.phases(seconds=60, healed=healed), faults=True)
+    phases = worlds.phases(seconds=60, healed=healed)
+    result = judge(WAITS, plan=worlds.plan(faults=True), phases=phases)
     assert result.verdict is verdict
 
 
@@ -194,41 +189,27 @@ def test_a_crash_of_the_scheduler_leaves_pods_stuck(
     [at] = [number for number, item in enumerate(phases) if item.name == claim_progress.LOAD]
     crash_ns = phases[at + 1].ts_ns
     crashed = records.Phase(name=claim_progress.CRASHED, detail="exit code 1", ts_ns=crash_ns)
-    result = _check([*phases[: at + 1], crashed, *phases[at + 1 :]])
+    result = judge(WAITS, phases=[*phases[: at + 1], crashed, *phases[at + 1 :]])
     assert result.verdict is verdict
 
 
 def test_a_pod_that_starts_gives_the_others_time() -> None:
-    body = WAITS.observations()
-    body[3:3] = [_starts("q", at_s=55)]
-    body += [_final("q")]
-    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    result = _result(claim_progress.judge(given))
-    assert (result.verdict, "6.0 s after the last progress" in result.reason) == (UNKNOWN, True)
-
-
-def _starts(name: str, *, at_s: int) -> records.Body:
-    world = World(pods=[worlds.pod(name, claim="b", phase="Running", node="n")])
-    seen = next(i for i in world.observations() if isinstance(i, records.Observation))
-    return records.Observation(
-        resource=seen.resource,
-        type="ADDED",
-        resource_version=1,
-        ts_ns=at_s * worlds.SECOND_NS,
-        object=seen.object,
+    first, *_, last = (
+        item
+        for item in World(pods=[RUNNING]).observations()
+        if isinstance(item, records.Observation)
     )
-
-
-def _final(name: str) -> records.Body:
-    world = World(pods=[worlds.pod(name, claim="b", phase="Running", node="n")])
-    return world.observations()[-1]
+    body = WAITS.observations()
+    body.insert(3, msgspec.structs.replace(first, ts_ns=55 * worlds.SECOND_NS))
+    result = judge([*body, last])
+    assert (result.verdict, "6.0 s after the last progress" in result.reason) == (UNKNOWN, True)
 
 
 def test_the_time_begins_when_the_scheduler_has_started() -> None:
     """It may be started only after the load has ended."""
     names = [("load", 0), ("starting the scheduler", 1), ("scheduling", 52), ("stopping", 61)]
     late = [records.Phase(name=name, ts_ns=at * worlds.SECOND_NS) for name, at in names]
-    result = _check(late)
+    result = judge(WAITS, phases=late)
     assert (result.verdict, "9.0 s after the last progress" in result.reason) == (UNKNOWN, True)
 
 
@@ -281,7 +262,7 @@ PHASES = worlds.phases(seconds=60)
 def test_a_run_that_did_not_come_to_rest_is_unknown(
     phases: Sequence[records.Phase], faults: bool, reason: str
 ) -> None:
-    result = _check(phases, faults=faults)
+    result = judge(WAITS, plan=worlds.plan(faults=faults), phases=phases)
     assert (result.verdict, result.reason) == (UNKNOWN, reason)
 
 
@@ -291,8 +272,7 @@ def test_an_unknown_final_state_is_unknown() -> None:
         for item in WAITS.observations()
         if not (isinstance(item, records.Listed) and item.purpose == "final")
     ]
-    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    result = _result(claim_progress.judge(given))
+    result = judge(body)
     assert (result.verdict, result.reason) == (UNKNOWN, "the final state of the pods is not known")
 
 
@@ -345,8 +325,7 @@ def test_a_pod_whose_claim_was_removed_in_spite_of_its_finalizer_is_not_stuck(
     world = World(pods=[worlds.pod("p", claim="a", node="n")], slices=TWO_DEVICES)
     lost = worlds.claim("a", D0, users=["p"], owner=owner, finalizer=finalizer, deleting=deleting)
     body = [*world.observations(), worlds.removed(lost)]
-    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
-    found = _result(claim_progress.judge(given))
+    found = judge(body)
     assert found.verdict is verdict
     told = "1 not examined: the API server removed claims in spite of their finalizers"
     assert (told in found.reason) is (verdict is VALID)
@@ -377,5 +356,4 @@ def test_a_pod_with_an_allocated_claim_must_be_bound_where_it_may_run(
     node = _node("n", "ADDED", 7, labels=labels)
     body = world.observations()
     body.insert(4, node)
-    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60))
-    assert _result(claim_progress.judge(given)).verdict is verdict
+    assert judge(body).verdict is verdict

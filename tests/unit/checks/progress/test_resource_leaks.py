@@ -9,7 +9,7 @@ from harness.checks import protocol, verdicts
 from harness.checks.nodes import preparations
 from harness.checks.progress import resource_leaks, world_states
 from harness.history import directories, histories, records
-from tests.histories import building, worlds
+from tests.histories import building, judged_runs, worlds
 from tests.histories.words import world_words
 from tests.histories.worlds import World
 from tests.support import text_tables
@@ -29,9 +29,7 @@ def judge(world: World, *, seconds: float = 60.0, collects_garbage: bool = True)
 
 
 def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
-    answer = judge(world, seconds=seconds)
-    assert isinstance(answer, verdicts.CheckResult)
-    return answer
+    return judged_runs.examined(judge(world, seconds=seconds))
 
 
 def cases(part: str) -> list[Any]:
@@ -44,8 +42,7 @@ GARBAGE = worlds.claim("a", owner="gone")
 def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
     """Of a cluster without one, the rest is judged."""
     world = World(claims=[GARBAGE, worlds.claim("b", D1, owner="gone")], slices=TWO_DEVICES)
-    answer = judge(world, collects_garbage=False)
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = judged_runs.examined(judge(world, collects_garbage=False))
     assert answer.verdict is VALID
     assert answer.reason.endswith(
         "nothing is leaked, apart from 2 that this cluster is not known to collect"
@@ -57,8 +54,7 @@ def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
         worlds.claim("c", owner="gone", deleting=True, finalizer=True),
     ):
         world = World(claims=[GARBAGE, leak], slices=TWO_DEVICES)
-        found = judge(world, collects_garbage=False)
-        assert isinstance(found, verdicts.CheckResult)
+        found = judged_runs.examined(judge(world, collects_garbage=False))
         assert (found.verdict, found.violation_count) == (INVALID, 1)
         assert found.violations[0].summary.startswith("claim c ")
 
@@ -121,8 +117,7 @@ def test_the_other_claim_of_a_pod_is_not_leaked_if_the_api_server_removed_one(
     lost = worlds.claim("a", D0, users=["p"], finalizer=True, deleting=deleting)
     body = [*world.observations(), worlds.removed(lost)]
     given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
-    answer = resource_leaks._judge_leaks(given)
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = judged_runs.examined(resource_leaks._judge_leaks(given))
     assert answer.verdict is verdict
 
 

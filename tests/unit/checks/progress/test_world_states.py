@@ -5,11 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts
 from harness.checks.observed import folders, observations
 from harness.checks.progress import claim_progress, world_states
 from harness.history import records
-from tests.histories import language, worlds
+from tests.histories import judged_runs, language, worlds
 
 PODS, CLAIMS, SLICES = world_states.PODS, world_states.CLAIMS, world_states.SLICES
 
@@ -102,6 +101,5 @@ def test_what_vanishes_in_a_gap_is_gone_and_the_gap_counts_as_progress() -> None
         {},
         late_ns,
     )
-    answer = claim_progress.judge(given)
-    assert isinstance(answer, verdicts.CheckResult)
+    answer = judged_runs.examined(claim_progress.judge(given))
     assert answer.violations == []
