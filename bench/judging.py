@@ -120,26 +120,13 @@ def _history(count: int) -> hold_history.HoldHistory:
     devices = random.integers(0, DEVICES, count).tolist()
     lasting = np.where(random.random(count) < 0.001, DEVICES * 20, 0).tolist()
     return _of_holds(
-        _hold(number, f"d/p/{device}", number * 10, number * 10 + 10 + more)
+        hold_lists.hold(f"d/p/{device}", f"c{number}", number * 10, number * 10 + 10 + more)
         for number, (device, more) in enumerate(zip(devices, lasting, strict=True))
     )
 
 
 def _one_device(claims: int) -> hold_history.HoldHistory:
-    return _of_holds(_hold(number, "d/p/d", number, None) for number in range(claims))
-
-
-def _hold(number: int, device: str, begin: int, end: int | None) -> hold_history.Hold:
-    return hold_history.Hold(
-        device=device,
-        exclusive=True,
-        uid=f"uid-{number}",
-        namespace="",
-        name=f"c{number}",
-        from_rv=begin,
-        from_ts_ns=number,
-        until_rv=end,
-    )
+    return _of_holds(hold_lists.hold("d/p/d", f"c{number}", number) for number in range(claims))
 
 
 def _of_holds(holds: Iterator[hold_history.Hold]) -> hold_history.HoldHistory:

@@ -1,10 +1,19 @@
 """Writes a history of the language as kube-apiserver writes its audit log."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from harness.checks.holds import hold_history
+from harness.checks.witness import (
+    audit_comparison,
+    audit_events,
+    audit_history,
+    witnessed_writes,
+)
+from harness.history import records
 from tests.histories import language
 
 GROUPS = {language.CLAIMS: "resource.k8s.io", language.PODS: ""}
@@ -61,3 +70,23 @@ def event(
         "annotations": {"authorization.k8s.io/decision": "allow"},
     }
     return {key: value for key, value in (made | changes).items() if value is not None}
+
+
+def compared(
+    seen: Iterable[records.Body],
+    told: Iterable[dict[str, Any]],
+    *,
+    holds: Any = None,
+    ends: Any = (),
+) -> audit_comparison.Comparison:
+    """Fold the observations and the log, each by its own fold, and compare them.
+
+    `holds`: instead of those of the watch. `ends`: of the API server.
+    """
+    audited = audit_history.fold(
+        (audit_events.decode(line(event)) for event in told), namespace=language.NAMESPACE
+    )
+    watched = witnessed_writes.WatchedWrites(audited.writes)
+    folded = hold_history.fold(seen, watched)
+    known = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
+    return audit_comparison.compare(audited, watched, known if holds is None else holds, ends=ends)

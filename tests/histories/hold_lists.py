@@ -1,10 +1,20 @@
 """Holds that are given one by one, as the columns that checks read."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from harness.checks.holds import claim_events, hold_columns
+
+
+def hold(
+    device: str, claim: str, from_rv: int, until_rv: int | None = None, **fields: Any
+) -> hold_columns.Hold:
+    """A hold by a claim of this name, which is exclusive unless told otherwise."""
+    given = {"exclusive": True, "uid": f"uid-{claim}", "from_ts_ns": 0} | fields
+    named = {"device": device, "namespace": "tests", "name": claim}
+    return hold_columns.Hold(**named, from_rv=from_rv, until_rv=until_rv, **given)
 
 
 def columns(holds: Iterable[hold_columns.Hold]) -> hold_columns.HoldColumns:

@@ -3,6 +3,8 @@
 import pathlib
 from typing import Any
 
+import msgspec
+
 from harness.checks import judging, verdict_files, verdicts
 from tests.histories import building, damages
 
@@ -26,6 +28,23 @@ def item(judgement: verdict_files.Judgement, name: str) -> tuple[bool, str]:
     """One item of the certificate: whether it holds, and why."""
     [found] = [item for item in judgement.certificate if item.name == name]
     return found.ok, found.reason
+
+
+def answered(
+    check: str, verdict: verdicts.Verdict, count: int = 0, **fields: Any
+) -> verdicts.CheckResult:
+    """The result of a check that has found so many violations, and has not looked at a run."""
+    found = verdicts.CheckResult(
+        check=check,
+        promise="it works",
+        verdict=verdict,
+        examined_count=1,
+        violation_count=count,
+        violations=[],
+        others=[],
+        reason=f"{check} says so",
+    )
+    return msgspec.structs.replace(found, **fields)
 
 
 def examined(answer: verdicts.Answer) -> verdicts.CheckResult:

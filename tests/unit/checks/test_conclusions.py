@@ -26,19 +26,6 @@ VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verd
 SILENT = verdicts.NotExamined(check="silent", promise="it rains", reason="no cloud was observed")
 
 
-def _result(name: str, verdict: verdicts.Verdict, violations: int = 0) -> verdicts.CheckResult:
-    return verdicts.CheckResult(
-        check=name,
-        promise="it works",
-        verdict=verdict,
-        examined_count=1,
-        violation_count=violations,
-        violations=[],
-        others=[],
-        reason=f"{name} says so",
-    )
-
-
 def _judge(
     path: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -76,10 +63,12 @@ def test_what_examined_nothing_takes_no_part(
 def test_what_the_run_used_is_named_if_it_was_not_examined(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    partly = msgspec.structs.replace(_result("partly", VALID), unexamined_count=3)
+    partly = msgspec.structs.replace(judged_runs.answered("partly", VALID), unexamined_count=3)
     asked = frozenset({"silent", "partly", "whole"})
     monkeypatch.setattr(used_features.UsedFeatures, "asked", asked)
-    judgement = _judge(tmp_path / "asked", monkeypatch, SILENT, partly, _result("whole", VALID))
+    judgement = _judge(
+        tmp_path / "asked", monkeypatch, SILENT, partly, judged_runs.answered("whole", VALID)
+    )
     assert judgement.verdict is VALID
     assert judgement.reason.endswith("; not examined: silent, partly (3 times)")
     assert judgement.unexamined == ["silent", "partly (3 times)"]
@@ -155,7 +144,7 @@ def test_a_demanded_check_must_have_examined_something(
         judgement = _judge(tmp_path / check, monkeypatch, *answers, demanded=[check])
         assert (judgement.verdict, judgement.not_examined) == (UNKNOWN, [])
         assert judged_runs.failed(judgement)["load"] == f"nothing was examined by {check}"
-    seen = _judge(tmp_path, monkeypatch, _result("seen", VALID), demanded=["seen"])
+    seen = _judge(tmp_path, monkeypatch, judged_runs.answered("seen", VALID), demanded=["seen"])
     assert (seen.verdict, seen.reason[:21]) == (VALID, "2 guarantees hold: 2 ")
 
 
@@ -178,7 +167,7 @@ def test_exclusivity_must_always_be_examined() -> None:
 def test_violated_guarantees_come_first_and_are_counted(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, answers: list[Any], reason: str
 ) -> None:
-    given = [_result(*answer) for answer in answers]
+    given = [judged_runs.answered(*answer) for answer in answers]
     assert _judge(tmp_path, monkeypatch, *given).reason == reason
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.checks import check_registry, device_exclusivity, judging, protocol, verdicts
 from harness.history import directories, journal_reader, manifests, records
-from tests.histories import building, damages, language, specimens
+from tests.histories import building, damages, judged_runs, language, specimens
 
 Disturbance = Callable[[damages.Body], damages.Body]
 CHECKS = {check.name: check for check in check_registry.CHECKS}
@@ -130,16 +130,7 @@ PLAIN = {"pools": {"more": [{"name": "gpu", "shared": True}]}}
 def verdict(check: str, settings: dict[str, Any], *versions: str) -> verdicts.Verdict:
     named = {f"scheduler-{number}": text for number, text in enumerate(versions)}
     plan = msgspec.structs.replace(building.plan(settings=settings), versions=named)
-    result = verdicts.CheckResult(
-        check=check,
-        promise="",
-        verdict=INVALID,
-        examined_count=3,
-        violation_count=2,
-        violations=[],
-        others=[],
-        reason="2 of 3",
-    )
+    result = judged_runs.answered(check, INVALID, 2)
     judged = msgspec.structs.replace(device_exclusivity.CHECK, name=check)
     answer = judging.review_skew(protocol.Evidence(plan), judged, result)
     assert (answer == result) is (answer.verdict is INVALID)

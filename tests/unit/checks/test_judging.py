@@ -16,22 +16,9 @@ from harness.checks import check_registry, judging, protocol, verdict_files, ver
 from harness.checks.holds import hold_history
 from harness.checks.progress import resource_leaks
 from harness.history import directories, plans, records
-from tests.histories import building, damages, language
+from tests.histories import building, damages, judged_runs, language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
-
-
-def _result(verdict: verdicts.Verdict, name: str = "made-up") -> verdicts.CheckResult:
-    return verdicts.CheckResult(
-        check=name,
-        promise="it works",
-        verdict=verdict,
-        examined_count=1,
-        violation_count=0,
-        violations=[],
-        others=[],
-        reason=f"it is {verdict}",
-    )
 
 
 def test_a_valid_run(tmp_path: pathlib.Path) -> None:
@@ -98,7 +85,10 @@ def test_a_check_that_breaks_is_unknown_and_says_how(
     monkeypatch.setattr(
         check_registry,
         "CHECKS",
-        (_check("fine", lambda given: _result(VALID)), _check("broken", broken)),
+        (
+            _check("fine", lambda given: judged_runs.answered("made-up", VALID)),
+            _check("broken", broken),
+        ),
     )
     judgement = judging.judge(building.build(tmp_path / "run", "a+D1"))
     assert judgement.verdict is UNKNOWN
@@ -129,7 +119,8 @@ def test_a_check_that_the_plan_does_not_ask_for_has_no_result(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = msgspec.structs.replace(
-        _check("asked", lambda given: _result(INVALID)), applies=lambda plan: bool(plan.progress_s)
+        _check("asked", lambda given: judged_runs.answered("made-up", INVALID)),
+        applies=lambda plan: bool(plan.progress_s),
     )
     monkeypatch.setattr(check_registry, "CHECKS", (*check_registry.CHECKS, asked))
     directory = building.build(tmp_path / "run", "a+D1")

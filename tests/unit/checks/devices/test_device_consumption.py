@@ -11,9 +11,16 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.devices import device_consumption
-from harness.checks.holds import hold_history
 from harness.history import records
-from tests.histories import building, claim_judging, damages, judged_runs, language, shared_devices
+from tests.histories import (
+    building,
+    claim_judging,
+    damages,
+    hold_lists,
+    judged_runs,
+    language,
+    shared_devices,
+)
 from tests.histories.shared_devices import claim, device_id, gone, slices
 from tests.support import brute_force, text_tables
 
@@ -110,16 +117,7 @@ def test_the_first_ones_the_worst_and_the_last_are_listed_in_full() -> None:
 
 
 def _use(name: str, amount: int, since: int, until: int | None) -> device_consumption.Use:
-    hold = hold_history.Hold(
-        device="d",
-        exclusive=False,
-        uid=f"uid-{name}",
-        namespace="tests",
-        name=name,
-        from_rv=since,
-        from_ts_ns=0,
-        until_rv=until,
-    )
+    hold = hold_lists.hold("d", name, since, until, exclusive=False)
     return device_consumption.Use((hold,), Fraction(amount), since, until)
 
 

@@ -14,7 +14,7 @@ import pytest
 from harness.checks import device_exclusivity, fault_attribution, fault_records, verdicts
 from harness.checks.holds import hold_history
 from harness.history import records
-from tests.histories import language
+from tests.histories import judged_runs, language
 from tests.histories.words import fault_words
 from tests.support import text_tables
 
@@ -195,16 +195,7 @@ def _of_stuck(applied: Sequence[records.FaultApplied]) -> verdicts.Violation:
             for kind, name, uid in (("Pod", "p", ""), ("ResourceClaim", "a", "uid-a"))
         ],
     )
-    result = verdicts.CheckResult(
-        check="claim_progress",
-        promise="",
-        verdict=verdicts.Verdict.INVALID,
-        examined_count=1,
-        violation_count=1,
-        violations=[stuck],
-        others=[],
-        reason="",
-    )
+    result = judged_runs.answered("claim_progress", verdicts.Verdict.INVALID, 1, violations=[stuck])
     return _review(applied, "", result).violations[0]
 
 

@@ -37,16 +37,14 @@ def random_holds(draw: random.Random) -> list[hold_history.Hold]:
         until = draw.choice([None, *range(begin, begin + 6)])
         claim = draw.choice("abc")
         found.append(
-            hold_history.Hold(
-                device=draw.choice("def"),
+            hold_lists.hold(
+                draw.choice("def"),
+                claim,
+                begin,
+                until,
                 exclusive=how.exclusive,
                 shared=how.shared,
-                uid=claim,
-                namespace="n",
-                name=claim,
-                from_rv=begin,
                 from_ts_ns=number,
-                until_rv=until,
                 until_ts_ns=None if until is None else number,
             )
         )
@@ -136,7 +134,7 @@ def test_holds_are_chosen_by_device_claim_and_kind() -> None:
         assert list(columns) == holds
         for one in "abcdef":
             assert columns.of_device(one) == [hold for hold in holds if hold.device == one]
-            assert columns.of_claims("n", one) == [hold for hold in holds if hold.name == one]
+            assert columns.of_claims("tests", one) == [hold for hold in holds if hold.name == one]
             assert columns.of_claims("another", one) == []
         some = [hold for hold in holds if hold.device in "de"]
         assert columns.where(devices="de", shared_only=True) == [h for h in some if h.shared]
@@ -153,18 +151,7 @@ def test_large_resource_versions_do_not_overflow(near: int) -> None:
 
 
 def test_a_device_in_two_thousand_claims_makes_two_million_pairs() -> None:
-    holds = [
-        hold_history.Hold(
-            device="d",
-            exclusive=True,
-            uid=f"uid-{index}",
-            namespace="n",
-            name=f"c{index}",
-            from_rv=index,
-            from_ts_ns=0,
-        )
-        for index in range(2_000)
-    ]
+    holds = [hold_lists.hold("d", f"c{index}", index) for index in range(2_000)]
     frame = hold_lists.columns(holds).frame(end_rv=5_000)
     found = double_allocations.find(double_allocations.examined(frame, lambda _: None))
     assert (found.total, found.devices) == (1_999_000, 1)

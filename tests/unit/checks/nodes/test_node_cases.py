@@ -42,25 +42,15 @@ def preparation(word: str) -> preparations.Preparation:
     )
 
 
-def hold(device: str, claim: preparations.Preparation) -> hold_history.Hold:
-    return hold_history.Hold(
-        device=device,
-        exclusive=True,
-        uid=claim.uid,
-        namespace="tests",
-        name=claim.name,
-        from_rv=1,
-        from_ts_ns=0,
-    )
-
-
 @pytest.mark.parametrize(("text", "expected"), cases("prepared_devices"))
 def test_a_device_is_prepared_for_one_claim_at_a_time(text: str, expected: str) -> None:
     reading, folded = preparations.Reading(), hold_history.HoldHistory()
     reading.prepared = [preparation(word) for word in text.split()]
     known = [preparation(word) for word in text.split() if not word.startswith("!")]
     pairs = {(device, item.uid): item for item in known for device in item.exclusive}
-    folded.holds = hold_lists.columns(hold(device, item) for (device, _), item in pairs.items())
+    folded.holds = hold_lists.columns(
+        hold_lists.hold(device, item.name, 1) for (device, _), item in pairs.items()
+    )
     given = {preparations.Reading: reading, hold_history.HoldHistory: folded}
     evidence = protocol.Evidence(building.plan(), given)
     assert told(preparations.PREPARED_DEVICES.judge(evidence)) == expected

@@ -5,18 +5,16 @@ import json
 import os
 import pathlib
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
 from harness.checks import judging, verdicts
-from harness.checks.holds import hold_history
 from harness.checks.witness import (
     audit_comparison,
     audit_events,
-    audit_history,
     hidden_writes,
     witnessed_writes,
 )
@@ -165,16 +163,7 @@ HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 50
 LIVES = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
 
 
-def compare(
-    seen: Iterable[records.Body], told: Iterable[dict[str, Any]], *, holds: Any = None
-) -> audit_comparison.Comparison:
-    """Fold both sides by their own folds and compare them; `holds`: instead of the watch's."""
-    events = (audit_events.decode(audit_logs.line(event)) for event in told)
-    audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    watched = witnessed_writes.WatchedWrites(audited.writes)
-    folded = hold_history.fold(seen, watched)
-    known = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
-    return audit_comparison.compare(audited, watched, known if holds is None else holds)
+compare = audit_logs.compared
 
 
 def texts(found: audit_comparison.Comparison) -> str:

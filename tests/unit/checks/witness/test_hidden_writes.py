@@ -23,8 +23,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks.holds import hold_history
-from harness.checks.witness import audit_comparison, audit_events, audit_history, witnessed_writes
+from harness.checks.witness import audit_comparison, audit_events
 from harness.history import records
 from tests.histories import audit_logs, language
 from tests.support import text_tables
@@ -154,12 +153,7 @@ def _sent(text: str) -> Any:
 
 def compare(resource: str, life: str, log: str, holds: Any = None) -> audit_comparison.Comparison:
     told = [event(resource, word) for word in expanded(log)]
-    events = (audit_events.decode(audit_logs.line(item)) for item in told)
-    audited = audit_history.fold(events, namespace=language.NAMESPACE)
-    watched = witnessed_writes.WatchedWrites()
-    folded = hold_history.fold(watch(resource, life), watched)
-    seen = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
-    found = audit_comparison.compare(audited, watched, seen if holds is None else holds)
+    found = audit_logs.compared(watch(resource, life), told, holds=holds)
     assert found.difference_count == len(found.differences)
     return found
 
@@ -234,14 +228,8 @@ def _time(second: float) -> str:
 def compare_killed(
     log: list[dict[str, Any]], *kills: float, took_s: float = 0, late_s: float = 0
 ) -> audit_comparison.Comparison:
-    audited = audit_history.AuditHistory(language.NAMESPACE)
-    for event in log:
-        audited.add(audit_events.decode(audit_logs.line(event)))
-    watched = witnessed_writes.WatchedWrites(audited.writes)
-    folded = hold_history.fold(seen(late_s), watched)
-    holds = [(hold.uid, hold.device, hold.from_rv, hold.until_rv) for hold in folded.holds]
     ends = [(_second(item), _second(item + took_s)) for item in kills]
-    return audit_comparison.compare(audited, watched, holds, ends=ends)
+    return audit_logs.compared(seen(late_s), log, ends=ends)
 
 
 @pytest.mark.parametrize("lost", [3, 4])
