@@ -83,11 +83,6 @@ def test_a_violation_says_everything_in_words() -> None:
     ]
 
 
-def test_a_violation_to_the_end_says_so() -> None:
-    [violation] = verdicts.double_allocations([_check("a+D1 b+D1")])
-    assert "both held it to the end of the history. Pods: none yet and none yet." in violation.text
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -21,13 +21,6 @@ def test_a_plan_is_read_as_it_was_written(path: pathlib.Path) -> None:
     assert plans.read(path) == plan
 
 
-def test_people_can_read_it(path: pathlib.Path) -> None:
-    plans.write(path, building.plan())
-    text = path.read_text()
-    assert '\n  "seed": 7,\n' in text
-    assert text.endswith("}\n")
-
-
 NO_PLANS = [None, b"", b"{", b"[]", b"{}", b'{"schema": 1, "run_id": 5}']
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import findings, verdicts
+from harness.checks import verdicts
 from harness.checks.claims import bound_pods
 from harness.history import plans
 from tests.histories import building, judged_runs, placements
@@ -98,20 +98,6 @@ def test_a_gap_may_hide_a_reservation(resource: str) -> None:
     answer = bound_pods.judge(placements.evidence([*NODES, NEW, BOUND], gap=resource))
     assert isinstance(answer, verdicts.NotExamined)
     assert answer.reason.startswith(f"versions of {resource} may be missing")
-
-
-def test_all_are_counted_and_the_worst_and_the_last_are_in_full() -> None:
-    pods = [f"p{number:03d}" for number in range(250)]
-    events = [pod(name, "c") for name in pods] + [pod(name, "c", bound_to="n1") for name in pods]
-    worst = [pod("worst", "c", "d"), pod("worst", "c", "d", bound_to="n1")]
-    found = judge([*events[:400], *worst, *events[400:]])
-    assert (found.examined_count, found.violation_count) == (251, 251)
-    names = [violation.objects[0].name for violation in found.violations]
-    assert names == [*pods[: findings.IN_FULL_MAX], "worst", "p249"]
-    assert len(found.others) == findings.OTHERS_MAX
-    assert "the first: pod p000: " in found.reason
-    assert "the worst: pod worst: " in found.reason
-    assert "the last: pod p249: " in found.reason
 
 
 def test_runs_owe_it_that_observe_nodes() -> None:

@@ -58,12 +58,3 @@ def test_a_list_that_does_not_fit_is_named(steps: str, text: str) -> None:
 def test_events_come_in_the_order_of_their_versions(version: int, after: int) -> None:
     found = follow(f"first:3:0 {'ADDED:9' if after == 9 else ''} MODIFIED:{version}")
     assert found.answer("order") == f"pods p at {version} came after {after}"
-
-
-def test_the_versions_of_the_lists_are_known() -> None:
-    found = contradictions.Contradictions()
-    lists = recorded_lists.RecordedLists(observations.PODS, found)
-    assert (lists.first_rv, lists.final_rv, lists.count) == (None, None, 0)
-    for purpose, version in (("first", 3), ("first", 4), ("final", 5)):
-        lists.begin(language.listed(observations.PODS, purpose, version))
-    assert (lists.first_rv, lists.final_rv, lists.count) == (3, 5, 3)
