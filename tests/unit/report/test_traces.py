@@ -11,7 +11,7 @@ import pytest
 from harness.checks import judging
 from harness.history import directories, records
 from harness.report import publishing, traces
-from tests.histories import building, damages, language, large
+from tests.histories import building, damages, language
 from tests.unit.report import races
 
 Event = dict[str, Any]
@@ -115,13 +115,16 @@ def test_counters_tell_queue_and_throughput(tmp_path: pathlib.Path) -> None:
 def test_a_large_trace_keeps_double_allocations_whole(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traces, "HOLDS_MAX", 200)
-    trace = _trace(large.build(tmp_path / "run", 4_000, doubles=7))
+    monkeypatch.setattr(traces, "HOLDS_MAX", 50)
+    words = [f"c{number}+D{number % 20} c{number}~" for number in range(386)]
+    for number in range(7):
+        words.insert(number * 55, f"a{number}+E{number} b{number}+E{number} a{number}~ b{number}~")
+    trace = _trace(building.build(tmp_path / "run", " ".join(words)))
     about = trace["otherData"]
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-    assert about["holds"] == 4_000
-    assert about["holds_left_out"] == 4_000 - len(spans)
-    assert 200 <= len(spans) <= 200 + 2 * 7
+    assert about["holds"] == 400
+    assert about["holds_left_out"] == 400 - len(spans)
+    assert 50 <= len(spans) <= 50 + 2 * 7
     assert sum("overlaps" in name for name in _tracks(trace, traces.DEVICES_PID)) >= 1
     held = collections.Counter((event["tid"], event["ts"]) for event in spans)
     assert len(held) == len(spans)
