@@ -5,6 +5,8 @@ import os
 import pathlib
 from collections.abc import Callable
 
+import msgspec
+
 from harness.history import directories, journal_reader, records, zstd_frames
 from tests.histories import building
 
@@ -163,21 +165,22 @@ def unfinished_call() -> Damage:
 def process_died(process: str = building.SCHEDULER, *, exit_code: int = -9) -> Damage:
     """A process was killed by something else, or ended by itself with another code."""
 
-    def change(body: Body) -> Body:
-        return [
-            records.ProcessEnded(
-                process=process,
-                pid=record.pid,
-                exit_code=exit_code,
-                expected=False,
-                ts_ns=record.ts_ns,
-            )
+    return killed(process, fault="", expected=False, exit_code=exit_code)
+
+
+def killed(
+    process: str, *, fault: str = "crash", expected: bool = True, exit_code: int = -9
+) -> Damage:
+    """A fault killed a process."""
+    return changed(
+        processes,
+        lambda body: [
+            msgspec.structs.replace(record, exit_code=exit_code, expected=expected, fault=fault)
             if isinstance(record, records.ProcessEnded) and record.process == process
             else record
             for record in body
-        ]
-
-    return changed(processes, change)
+        ],
+    )
 
 
 def timed_out() -> Damage:

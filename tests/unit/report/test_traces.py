@@ -116,9 +116,12 @@ def test_a_large_trace_keeps_double_allocations_whole(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(traces, "HOLDS_MAX", 50)
+    monkeypatch.setattr(traces, "PLAIN_MAX", 2**20)
     words = [f"c{number}+D{number % 20} c{number}~" for number in range(386)]
     for number in range(7):
-        words.insert(number * 55, f"a{number}+E{number} b{number}+E{number} a{number}~ b{number}~")
+        words.insert(
+            number * 55, f"a{number}+D9{number} b{number}+D9{number} a{number}~ b{number}~"
+        )
     trace = _trace(building.build(tmp_path / "run", " ".join(words)))
     about = trace["otherData"]
     spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]

@@ -172,19 +172,7 @@ def kubelet_operations(directory: directories.RunDirectory) -> pathlib.Path:
     return directory.operations(building.KUBELET)
 
 
-def killed(process: str, *, fault: str = "crash", expected: bool = True) -> damages.Damage:
-    return damages.changed(
-        damages.processes,
-        lambda body: [
-            msgspec.structs.replace(record, exit_code=-9, expected=expected, fault=fault)
-            if isinstance(record, ENDED) and record.process == process
-            else record
-            for record in body
-        ],
-    )
-
-
-CRASH = killed(building.SCHEDULER)
+CRASH = damages.killed(building.SCHEDULER)
 
 
 def replaced(directory: directories.RunDirectory) -> None:
@@ -201,7 +189,7 @@ def replaced(directory: directories.RunDirectory) -> None:
 def test_journals_of_processes_that_faults_killed_may_be_cut_off(
     tmp_path: pathlib.Path, cut: Any
 ) -> None:
-    lost = killed(building.KUBELET, fault="lost")
+    lost = damages.killed(building.KUBELET, fault="lost")
     cuts = cut(damages.steps), cut(kubelet_operations)
     judgement = judged_runs.judge(tmp_path, TEXT, CRASH, lost, *cuts, steps=[STEP])
     assert judgement.verdict is VALID
@@ -212,7 +200,9 @@ def test_journals_of_processes_that_faults_killed_may_be_cut_off(
 
 def test_calls_under_way_at_a_kill_have_an_unknown_outcome(tmp_path: pathlib.Path) -> None:
     call = damages.appended(kubelet_operations, building.invocation(7, "pods/status", "p"))
-    assert judged_runs.judge(tmp_path, TEXT, killed(building.KUBELET), call).verdict is VALID
+    assert (
+        judged_runs.judge(tmp_path, TEXT, damages.killed(building.KUBELET), call).verdict is VALID
+    )
     totals = journal_totals.read(histories.load(tmp_path / "run"))
     assert (totals.problems, totals.unknown) == ([], 1)
 
@@ -231,16 +221,16 @@ def _of_successor(change: Any) -> damages.Damage:
 @pytest.mark.parametrize(
     ("done", "item"),
     [
-        ([killed(building.SCHEDULER, fault="", expected=False), OPEN], "steps"),
-        ([killed(building.SCHEDULER, fault="", expected=True), OPEN], "steps"),
-        ([killed(building.KUBELET), OPEN], "steps"),
+        ([damages.killed(building.SCHEDULER, fault="", expected=False), OPEN], "steps"),
+        ([damages.killed(building.SCHEDULER, fault="", expected=True), OPEN], "steps"),
+        ([damages.killed(building.KUBELET), OPEN], "steps"),
         ([CRASH, damages.missing(damages.steps)], "steps"),
         ([CRASH, damages.garbled(damages.steps)], "files"),
         ([CRASH, damages.of_another_run(damages.steps)], "files"),
         ([CRASH, _emptied], "steps"),
         ([CRASH, damages.no_trailer(damages.observations)], "recorder"),
         ([CRASH, damages.unfinished_call()], "operations"),
-        ([killed(building.SCHEDULER, fault="restart", expected=False)], "processes"),
+        ([damages.killed(building.SCHEDULER, fault="restart", expected=False)], "processes"),
         ([replaced, _of_successor(pathlib.Path.unlink)], "steps"),
         ([replaced, _of_successor(lambda path: path.write_bytes(path.read_bytes()[:-5]))], "steps"),
     ],

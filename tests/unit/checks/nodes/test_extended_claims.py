@@ -7,7 +7,6 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.nodes import extended_claims
-from harness.checks.observed import observed_pods
 from harness.history import records
 from tests.histories import building, claim_judging, judged_runs, language
 from tests.support import text_tables
@@ -192,21 +191,6 @@ def test_each_container_has_the_devices_that_it_asks_for(
     result = check(_claim_of(**devices), _pod_of(mappings, containers))
     assert result.verdict is (INVALID if why else VALID)
     assert why in result.reason
-
-
-@pytest.mark.parametrize(
-    ("requests", "amount"),
-    [
-        ({GPU: "2"}, 2),
-        ({"deviceclass.resource.kubernetes.io/gpus": "2"}, 2),
-        ({GPU: "2", "deviceclass.resource.kubernetes.io/gpus": "3"}, 5),
-        ({GPU: "2k"}, 0),
-        ({"example.com/other": "2"}, 0),
-    ],
-)
-def test_the_amount_of_a_container(requests: dict[str, str], amount: int) -> None:
-    container = msgspec.convert({"resources": {"requests": requests}}, observed_pods.Container)
-    assert extended_claims.ExtendedResource(SETTINGS).amount(container) == amount
 
 
 def test_classes_of_files_have_the_names_that_a_shared_cluster_gives_them() -> None:

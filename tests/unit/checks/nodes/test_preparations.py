@@ -69,26 +69,10 @@ def test_a_killed_kubelet_may_leave_its_journal_open(tmp_path: pathlib.Path) -> 
     directory = building.build(tmp_path / "run", TEXT, preparations=BODY)
     damages.no_trailer(damages.preparations)(directory)
     assert judging.judge(directory).verdict is verdicts.Verdict.UNKNOWN
-    damages.changed(damages.processes, _killed)(directory)
+    damages.killed(building.KUBELET)(directory)
     judgement = judging.judge(directory)
     [item] = [item for item in judgement.certificate if item.name == "preparations"]
     assert item.ok
-
-
-def _killed(body: list[records.Body]) -> list[records.Body]:
-    return [
-        records.ProcessEnded(
-            process=record.process,
-            pid=record.pid,
-            exit_code=-9,
-            expected=True,
-            fault="kill",
-            ts_ns=record.ts_ns,
-        )
-        if isinstance(record, records.ProcessEnded) and record.process == building.KUBELET
-        else record
-        for record in body
-    ]
 
 
 def test_a_run_before_there_was_such_a_journal_is_judged_without_it(tmp_path: pathlib.Path) -> None:
@@ -162,6 +146,7 @@ PLAN = building.plan(
         "pools": {"device_class": {"parameters": {"mode": "shared"}}},
     }
 )
+POD = {"name": "p", "namespace": "tests", "uid": "uid-of-p", "resourceVersion": "1"}
 OWN = {"user_who": "c-1", "admin_mode": "shared", "claim_c_1_gpu": "true"}
 
 
@@ -176,16 +161,13 @@ def claim(name: str, **more: Any) -> records.Observation:
     return observed("resourceclaims", {"metadata": meta, "spec": {"devices": devices}})
 
 
-def pod(*, generated: bool = False) -> records.Observation:
-    container = {"name": "work", "resources": {"claims": [{"name": "entry"}]}}
-    entry = {"name": "entry", **({} if generated else {"resourceClaimName": "c-1"})}
-    statuses = [{"name": "entry", "resourceClaimName": "c-1"}] if generated else []
-    document = {
-        "metadata": {"name": "p", "namespace": "tests", "uid": "uid-of-p", "resourceVersion": "1"},
-        "spec": {"containers": [container], "resourceClaims": [entry]},
-        "status": {"resourceClaimStatuses": statuses},
-    }
-    return observed("pods", document)
+def pod(**used: str) -> records.Observation:
+    """Pod p, whose container uses all of claim c-1, or a request of it."""
+    container = {"name": "work", "resources": {"claims": [{"name": "entry", **used}]}}
+    entries = [{"name": "entry", "resourceClaimName": "c-1"}]
+    return observed(
+        "pods", {"metadata": POD, "spec": {"containers": [container], "resourceClaims": entries}}
+    )
 
 
 def started(**environment: str) -> records.ContainerStarted:
@@ -315,17 +297,6 @@ def allocated(*results: tuple[str, str], config: list[Any]) -> records.Observati
     )
 
 
-def user(**used: str) -> records.Observation:
-    """Pod p, whose container uses a request of claim c-1, or all."""
-    container = {"name": "work", "resources": {"claims": [{"name": "entry", **used}]}}
-    meta = {"name": "p", "namespace": "tests", "uid": "uid-of-p", "resourceVersion": "1"}
-    spec = {
-        "containers": [container],
-        "resourceClaims": [{"name": "entry", "resourceClaimName": "c-1"}],
-    }
-    return observed("pods", {"metadata": meta, "spec": spec})
-
-
 CONFIG = [
     {"requests": ["gpu/large"], "opaque": {"driver": "gpu", "parameters": {"size": "l"}}},
     {"requests": ["gpu/small"], "opaque": {"driver": "gpu", "parameters": {"size": "s"}}},
@@ -345,7 +316,7 @@ def test_only_the_requests_of_the_container_and_what_is_for_their_drivers(
 ) -> None:
     wanted = wanted | {"admin_mode": "shared"}
     for environment, verdict in ((wanted, VALID), (wanted | {"user_size": "l"}, INVALID)):
-        result = check(GRANTED, user(**used), ran=[started(**environment)])
+        result = check(GRANTED, pod(**used), ran=[started(**environment)])
         assert result.verdict is verdict, result.reason
 
 
@@ -353,17 +324,16 @@ def test_a_claim_is_judged_by_the_devices_that_it_had() -> None:
     document = json.loads(bytes(GRANTED.object)) | {"status": {}}
     freed = observed("resourceclaims", document)
     told = started(**OF_GPU, **OF_NIC, admin_mode="shared")
-    assert check(GRANTED, user(), freed, ran=[told]).verdict is VALID
+    assert check(GRANTED, pod(), freed, ran=[told]).verdict is VALID
 
 
 def test_containers_have_what_the_scheduler_has_claimed_for_their_resources() -> None:
-    meta = {"name": "p", "namespace": "tests", "uid": "uid-of-p", "resourceVersion": "1"}
     mapping = {"containerName": "work", "requestName": "gpu"}
     extended = {"resourceClaimName": "c-1", "requestMappings": [mapping]}
     pod_of_resource = observed(
         "pods",
         {
-            "metadata": meta,
+            "metadata": POD,
             "spec": {"containers": [{"name": "work"}]},
             "status": {"extendedResourceClaimStatus": extended},
         },

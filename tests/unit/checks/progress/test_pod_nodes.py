@@ -107,7 +107,7 @@ def test_a_pod_may_lack_room(
 IMPLICIT = f"deviceclass.resource.kubernetes.io/{worlds.CLASS}"
 
 
-def container(amount: int, *, resource: str = IMPLICIT, **more: Any) -> Object:
+def container(amount: object, *, resource: str = IMPLICIT, **more: Any) -> Object:
     return {"name": "c", "resources": {"requests": {resource: str(amount)}}, **more}
 
 
@@ -135,6 +135,7 @@ def test_a_pod_with_a_claim_of_its_own_needs_devices_for_both() -> None:
         ),
         ({"containers": [container(1, resource="e.example/gpu"), container(1)]}, 2),
         ({"containers": [{"name": "c"}]}, 0),
+        ({"containers": [container("2k"), container(1, resource="example.com/other")]}, 0),
     ],
 )
 def test_the_devices_for_a_pod(spec: Object, devices: int) -> None:

@@ -28,10 +28,16 @@ PROGRESS = {
     "its deletion, too": (CLAIMS, worlds.claim("a"), worlds.claim("a", deleting=True)),
     "a slice changes": (SLICES, worlds.devices_of("n", 1), worlds.devices_of("n", 2)),
 }
+PROGRESS |= {
+    "a pod is gone": (PODS, PENDING, None),
+    "a claim is gone": (CLAIMS, worlds.claim("a"), None),
+    "a slice is gone": (SLICES, worlds.devices_of("n", 1), None),
+}
 NO_PROGRESS = {
     "a pod is bound": (PODS, PENDING, worlds.pod("p", claim="a", node="n")),
     "a claim is allocated": (CLAIMS, worlds.claim("a"), worlds.claim("a", worlds.device("n", 0))),
     "a claim is generated": (CLAIMS, None, worlds.claim("c", owner="p")),
+    "it is gone": (CLAIMS, worlds.claim("c", owner="p"), None),
     "a slice is written again": (SLICES, worlds.devices_of("n", 1), worlds.devices_of("n", 1)),
 }
 
@@ -42,31 +48,16 @@ NO_PROGRESS = {
     ids=[*PROGRESS, *NO_PROGRESS],
 )  # fmt: skip
 def test_changes_that_count_as_progress(
-    resource: str, before: dict[str, Any] | None, after: dict[str, Any], moved: bool
+    resource: str, before: dict[str, Any] | None, after: dict[str, Any] | None, moved: bool
 ) -> None:
     state = world_states.WorldState()
     if before is not None:
         state.note(convert(resource, before), 1, is_gone=False)
-    state.note(convert(resource, after), 2, is_gone=False)
+    last: Any = after or before
+    state.note(convert(resource, last), 2, is_gone=after is None)
     assert (state.moved_ns == 2) is moved
+    assert bool(state.pods or state.claims or state.slices) is (after is not None)
     assert (state.claims_changed_ns == 2) is (resource == CLAIMS)
-
-
-@pytest.mark.parametrize(
-    ("resource", "obj", "moved"),
-    [
-        (PODS, PENDING, True),
-        (CLAIMS, worlds.claim("a"), True),
-        (CLAIMS, worlds.claim("c", owner="p"), False),
-        (SLICES, worlds.devices_of("n", 1), True),
-    ],
-)
-def test_deletions_that_count_as_progress(resource: str, obj: dict[str, Any], moved: bool) -> None:
-    state = world_states.WorldState()
-    state.note(convert(resource, obj), 1, is_gone=False)
-    state.note(convert(resource, obj), 2, is_gone=True)
-    assert (state.moved_ns == 2) is moved
-    assert (state.pods, state.claims, state.slices) == ({}, {}, {})
 
 
 def test_a_taint_rule_is_known_while_it_exists() -> None:
