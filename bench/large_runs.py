@@ -6,7 +6,7 @@ device and loses it HOLDS_PER_CLAIM times, and is deleted. No device is given aw
 
 import itertools
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -41,10 +41,10 @@ def build(path: pathlib.Path, holds: int) -> directories.RunDirectory:
     return directory
 
 
-def _write(path: pathlib.Path, process: str, body: Iterator[records.Body] | tuple[()]) -> None:
+def _write(path: pathlib.Path, process: str, body: Iterable[records.Body]) -> None:
     writer = journal_writer.Writer(path, process=process, run_id=building.RUN_ID)
-    body = iter(body)
-    while batch := list(itertools.islice(body, BATCH)):
+    left = iter(body)
+    while batch := list(itertools.islice(left, BATCH)):
         writer.write_many(batch)
     writer.close()
 

@@ -83,23 +83,6 @@ def test_a_violation_says_everything_in_words() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("a+D1", "1 allocation of 1 device; no device was held by two claims at once"),
-        ("a+D1 b+D2 c+D1!", "2 allocations of 2 devices; no device was held by two claims at once"),
-        ("a+D1 b+D1 c+D2", "1 double allocation of 1 device among 3 allocations of 2 devices"),
-        (
-            "a+D1 b+D1 c+D1 d+D1",
-            "6 double allocations (pairs of claims that held one device at the same time) of 1 device among 4 allocations of 1 device",
-        ),
-        ("a=D1,D2 b=D1,D2", "2 double allocations of 2 devices among 4 allocations of 2 devices"),
-    ],
-)
-def test_reasons_count(text: str, reason: str) -> None:
-    assert _check(text).reason == reason
-
-
 def _many(pairs: int) -> str:
     """As many transient double allocations, one after the other; the middle one is the longest."""
     words = []

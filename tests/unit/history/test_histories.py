@@ -1,13 +1,11 @@
 """A run directory read as a whole: of one run and one boot, or not at all."""
 
 import pathlib
-from collections.abc import Callable
 
 import pytest
 
-from harness.history import directories, histories, journal_reader, records
+from harness.history import directories, histories, journal_reader
 from tests.histories import building, damages, language
-from tests.histories.words import fault_words
 
 TEXT = "a+D1 p* a~"
 
@@ -24,39 +22,6 @@ def test_everything_is_there(directory: directories.RunDirectory) -> None:
     assert len(list(history.operations(building.TRAFFIC) or ())) == 6
     assert list(history.steps(building.SCHEDULER) or ["none"]) == []
     assert [phase.name for phase in history.phases] == ["starting", "load", "ended"]
-
-
-FAULTY = "a+D1 /lose-response:a p*"
-
-
-def test_the_effects_of_faults_are_there(tmp_path: pathlib.Path) -> None:
-    history = histories.load(building.build(tmp_path / "run", FAULTY).path)
-    reader = history.faults()
-    assert reader is not None
-    body = list(reader)
-    assert body[:1] == fault_words.applications(FAULTY)
-    assert [type(record) for record in body] == [records.FaultApplied, records.FaultWindow]
-    assert reader.ended_in_order("records") == (True, "2 records, file closed")
-    assert "faults.jsonl" in history.digests()
-
-
-@pytest.mark.parametrize(
-    ("damage", "ending"),
-    [
-        (damages.no_trailer, "the records have no trailer: the writer was not closed"),
-        (damages.torn, "the last line of the records is incomplete: the writer was killed"),
-        (damages.garbled, "the records are damaged"),
-    ],
-)
-def test_a_record_of_faults_that_did_not_end_in_order(
-    tmp_path: pathlib.Path, damage: Callable[[damages.File], damages.Damage], ending: str
-) -> None:
-    directory = building.build(tmp_path / "run", FAULTY)
-    damage(damages.faults)(directory)
-    reader = histories.load(directory.path).faults()
-    assert reader is not None
-    list(reader)
-    assert reader.ended_in_order("records") == (False, ending)
 
 
 @pytest.mark.parametrize("file", damages.FILES, ids=lambda file: file.__name__)

@@ -20,16 +20,14 @@ TWO_DEVICES = [worlds.devices_of("n", 2)]
 RUNNING = worlds.pod("q", claim="b", phase="Running", node="n")
 
 
-def judge(world: World, *, seconds: float = 60.0, collects_garbage: bool = True) -> verdicts.Answer:
-    phases = worlds.phases(seconds=seconds)
-    given = worlds.judged(
-        world, plan=worlds.plan(), phases=phases, collects_garbage=collects_garbage
-    )
+def judge(world: World | list[records.Body], **options: Any) -> verdicts.Answer:
+    phases = worlds.phases(seconds=options.pop("seconds", 60.0))
+    given = worlds.judged(world, plan=worlds.plan(), phases=phases, **options)
     return resource_leaks._judge_leaks(given)
 
 
-def _result(world: World, *, seconds: float = 60.0) -> verdicts.CheckResult:
-    return judged_runs.examined(judge(world, seconds=seconds))
+def _result(world: World | list[records.Body], **options: Any) -> verdicts.CheckResult:
+    return judged_runs.examined(judge(world, **options))
 
 
 def cases(part: str) -> list[Any]:
@@ -42,7 +40,7 @@ GARBAGE = worlds.claim("a", owner="gone")
 def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
     """Of a cluster without one, the rest is judged."""
     world = World(claims=[GARBAGE, worlds.claim("b", D1, owner="gone")], slices=TWO_DEVICES)
-    answer = judged_runs.examined(judge(world, collects_garbage=False))
+    answer = _result(world, collects_garbage=False)
     assert answer.verdict is VALID
     assert answer.reason.endswith(
         "nothing is leaked, apart from 2 that this cluster is not known to collect"
@@ -54,7 +52,7 @@ def test_claims_of_gone_pods_are_the_garbage_collectors() -> None:
         worlds.claim("c", owner="gone", deleting=True, finalizer=True),
     ):
         world = World(claims=[GARBAGE, leak], slices=TWO_DEVICES)
-        found = judged_runs.examined(judge(world, collects_garbage=False))
+        found = _result(world, collects_garbage=False)
         assert (found.verdict, found.violation_count) == (INVALID, 1)
         assert found.violations[0].summary.startswith("claim c ")
 
@@ -115,10 +113,7 @@ def test_the_other_claim_of_a_pod_is_not_leaked_if_the_api_server_removed_one(
 ) -> None:
     world = World(claims=[worlds.claim("b", D1, users=["p"])], slices=TWO_DEVICES)
     lost = worlds.claim("a", D0, users=["p"], finalizer=True, deleting=deleting)
-    body = [*world.observations(), worlds.removed(lost)]
-    given = worlds.judged(body, plan=worlds.plan(), phases=worlds.phases(seconds=60.0))
-    answer = judged_runs.examined(resource_leaks._judge_leaks(given))
-    assert answer.verdict is verdict
+    assert _result([*world.observations(), worlds.removed(lost)]).verdict is verdict
 
 
 def _works(directory: directories.RunDirectory) -> bool:

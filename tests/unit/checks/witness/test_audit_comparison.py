@@ -69,15 +69,6 @@ def test_a_run_without_one_is_not_asked(tmp_path: pathlib.Path) -> None:
     assert found.ok, found.reason
 
 
-def test_a_line_that_is_missing_is_named(directory: directories.RunDirectory) -> None:
-    lines = log(directory).read_bytes().splitlines(keepends=True)
-    for index, name in enumerate(["a", "a", "p", "b", "a", "b", "q", "c"]):
-        log(directory).write_bytes(b"".join(lines[:index] + lines[index + 1 :]))
-        judgement = judging.judge(directory)
-        assert judgement.verdict is verdicts.Verdict.UNKNOWN
-        assert f"tests/{name} at revision {index + 1}" in judgement.reason
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
