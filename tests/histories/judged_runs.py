@@ -33,7 +33,7 @@ def item(judgement: verdict_files.Judgement, name: str) -> tuple[bool, str]:
 def answered(
     check: str, verdict: verdicts.Verdict, count: int = 0, **fields: Any
 ) -> verdicts.CheckResult:
-    """The result of a check that has found so many violations, and has not looked at a run."""
+    """The result of a check with this number of violations, made without a run."""
     found = verdicts.CheckResult(
         check=check,
         promise="it works",
