@@ -54,15 +54,6 @@ def test_exit_codes(
     assert "pod-1" not in out, "the steps are on the page"
 
 
-def test_a_finding_by_its_id(
-    flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
-    plays(monkeypatch, answers.Answer.CONFIRMED)
-    code, out, _ = flake_hunt("confirm", "h3", "--reports", str(tmp_path))
-    assert code == 10
-    assert "h03-failover: confirmed (kube-scheduler v1.36.3): as the test says" in out
-
-
 def test_the_rate_of_several_plays(
     flake_hunt: FlakeHunt, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:

@@ -6,17 +6,35 @@ import json
 import os
 import pathlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
+FlakeHunt = Callable[..., tuple[int, str, str]]
+Failing = Callable[..., tuple[int, str]]
 VERSIONED = (
     '#!/bin/sh\n[ "$1" = --version ] && echo "Version: v3.6.0" && exit 0\necho broken >&2\nexit 1\n'
 )
 KIND = "#!/bin/sh\necho kind v0.33.0 go1.25.5 linux/amd64\n"
-FlakeHunt = Callable[..., tuple[int, str, str]]
-Failing = Callable[..., tuple[int, str]]
-COMMANDS = [["run", "pod-churn"], ["cluster", "up"], ["hunt", "pod-churn"]]
+DOCKER = {"docker": "#!/bin/sh\nexit 0\n"}
+DEAD_SERVER = {
+    "current-context": "c",
+    "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+    "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+}
+TAKEN = "expected port PORT of 127.0.0.1 to be free (address already in use)"
+UNUSABLE: list[tuple[str, dict[str, str], str]] = [
+    ("port=PORT", {}, TAKEN),
+    ("tls_port=PORT", {}, TAKEN),
+    ("local binaries=FOLDER", {}, "expected the binary etcd in"),
+    ("kind", {}, "found no docker"),
+    ("kind", DOCKER, "found no kind"),
+    ("kind", DOCKER | {"kind": KIND.replace("0.33", "0.9")}, "kind v0.9.0"),
+    ("kind", DOCKER | {"kind": KIND}, "or name another engine in DOCKER_HOST"),
+    ("kubeconfig kubeconfig=FOLDER/nothing", {}, "FOLDER/nothing"),
+    ("kubeconfig kubeconfig=FOLDER/config", {}, "Is the cluster up"),
+]
+"""Options of --cluster, the programs on PATH, and what is said."""
 
 
 @pytest.fixture
@@ -50,66 +68,26 @@ def failing(folder: pathlib.Path, flake_hunt: FlakeHunt) -> Failing:
     return fail
 
 
-@pytest.fixture
-def taken() -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        yield other.getsockname()[1]
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("key", ["port", "tls_port"])
-def test_embedded_a_taken_port(failing: Failing, command: list[str], key: str, taken: int) -> None:
-    code, complaint = failing(*command, "--cluster", f"{key}={taken}")
-    assert code == 2, complaint
-    assert f"expected port {taken} of 127.0.0.1 to be free (address already in use)" in complaint
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_local_a_missing_binary(failing: Failing, folder: pathlib.Path, command: list[str]) -> None:
-    code, complaint = failing(*command, "--cluster", "local", "--cluster", f"binaries={folder}")
-    assert code == 2, complaint
-    assert "expected the binary etcd in" in complaint
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_kind_a_missing_command_and_no_engine(
-    failing: Failing, folder: pathlib.Path, command: list[str]
+@pytest.mark.parametrize("command", ["run pod-churn", "cluster up", "hunt pod-churn"])
+@pytest.mark.parametrize(("cluster", "programs", "words"), UNUSABLE)
+def test_what_cannot_be_used(
+    failing: Failing,
+    folder: pathlib.Path,
+    command: str,
+    cluster: str,
+    programs: dict[str, str],
+    words: str,
 ) -> None:
-    chosen = (*command, "--cluster", "kind")
-    said = [failing(*chosen)]
-    install(folder, "docker", "#!/bin/sh\nexit 0\n")
-    said.append(failing(*chosen))
-    install(folder, "kind", KIND.replace("0.33", "0.9"))
-    said.append(failing(*chosen))
-    install(folder, "kind", KIND)
-    said.append(failing(*chosen))
-    expected = [
-        "found no docker",
-        "found no kind",
-        "kind v0.9.0",
-        "or name another engine in DOCKER_HOST",
-    ]
-    for (code, complaint), words in zip(said, expected, strict=True):
-        assert code == 2, complaint
-        assert words in complaint
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_kubeconfig_a_missing_file_and_a_server_that_does_not_answer(
-    failing: Failing, folder: pathlib.Path, command: list[str]
-) -> None:
-    path = folder / "config"
-    chosen = (*command, "--cluster", "kubeconfig", "--cluster", f"kubeconfig={path}")
-    assert failing(*chosen)[0] == 2
-    document = {
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "c"}}],
-        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
-    }
-    path.write_text(json.dumps(document))
-    code, complaint = failing(*chosen)
-    assert code == 2, complaint
-    assert "Is the cluster up" in complaint
+    for name, text in programs.items():
+        install(folder, name, text)
+    (folder / "config").write_text(json.dumps(DEAD_SERVER))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        places = {"PORT": str(taken.getsockname()[1]), "FOLDER": str(folder)}
+        for word, place in places.items():
+            cluster, words = cluster.replace(word, place), words.replace(word, place)
+        options = [f"--cluster={word}" for word in cluster.split()]
+        code, complaint = failing(*command.split(), *options)
+    assert (code, words in complaint) == (2, True), complaint
 
 
 def test_a_cluster_that_fails_although_everything_is_there(

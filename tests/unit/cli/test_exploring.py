@@ -9,9 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.cli import choosing, searching
-from harness.cli.subcommands import explore_command
 from harness.explore.search import shrink_world, tokens
-from tests.support import cases
 
 TOKEN = re.compile(r"fh3-[\w-]+")
 FlakeHunt = Callable[..., tuple[int, str, str]]
@@ -46,11 +44,6 @@ def test_the_middle_of_a_long_story_is_only_in_its_page(
     assert left_out is not None
     assert told[101].startswith(f"{101 + int(left_out[1]):4}. ")
     assert told[-1].endswith("therefore nothing was found")
-
-
-@pytest.mark.parametrize(("defects", "is_exhaustive", "world"), cases.read(__file__, "worlds"))
-def test_a_defect_brings_its_world(defects: list[str], *, is_exhaustive: bool, world: str) -> None:
-    assert explore_command._world(defects, is_exhaustive=is_exhaustive) == world
 
 
 QUICK = ("explore", "--random-worlds", "--seed", "4")
