@@ -56,6 +56,13 @@ def build_go(folder: pathlib.Path, tool: str, *options: str) -> pathlib.Path:
     return program
 
 
+def untraced(program: pathlib.Path, turns: int) -> str:
+    """Return the line that a program prints after its loops."""
+    argv = [program, str(turns), "exit", "0"]
+    done = subprocess.run(argv, input="\n\n", capture_output=True, text=True)
+    return done.stdout.splitlines()[1]
+
+
 class Commanded:
     """A run's end of the socket of a tracer."""
 

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import signal
-import subprocess
 
 import pytest
 
@@ -52,13 +51,6 @@ def counts(turns: int) -> dict[str, int]:
     return visits | returns
 
 
-def untraced(program: pathlib.Path) -> list[str]:
-    done = subprocess.run(
-        [program, str(TURNS), "exit"], input="\n\n", capture_output=True, text=True
-    )
-    return done.stdout.splitlines()[1:]
-
-
 @pytest.mark.parametrize("collector", ["off", "10"])
 def test_each_visit_counts_once_in_spite_of_preemption(
     start: programs.Start, go_loops: pathlib.Path, collector: str
@@ -68,7 +60,7 @@ def test_each_visit_counts_once_in_spite_of_preemption(
     traced.session.tell(tried)
     traced.told("all", "begun")
     traced.type()
-    assert traced.line() == untraced(go_loops)[0]
+    assert traced.line() == programs.untraced(go_loops, TURNS)
     assert traced.counted(tried) == counts(TURNS)
     traced.type()
     assert traced.line() == "signals 0"
@@ -92,7 +84,7 @@ def test_holds_at_random_change_nothing(start: programs.Start, go_loops: pathlib
     for _ in range(20):
         os.kill(traced.pid, signal.SIGUSR1)
         clocks.sleep(0.01)
-    assert traced.line() == untraced(go_loops)[0]
+    assert traced.line() == programs.untraced(go_loops, TURNS)
     assert traced.counted(tried) == counts(TURNS)
     traced.type()
     assert int(traced.line().split()[1]) > 0  # Go itself makes one of several
@@ -114,7 +106,7 @@ def test_a_goroutine_is_held_and_the_others_run_on(
     traced.told("deep", "passed")
     traced.release("book")
     traced.release("read")
-    assert traced.line() == untraced(go_loops)[0]
+    assert traced.line() == programs.untraced(go_loops, TURNS)
 
 
 def test_a_panic_ends_the_program_as_ever(start: programs.Start, go_loops: pathlib.Path) -> None:

@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import subprocess
-from collections.abc import Sequence
 
 import pytest
 
@@ -15,14 +14,6 @@ from tests.unit.threads import programs
 QUEUED = signal.SIGRTMIN + 3
 """A signal of which none is lost, as the kernel queues it."""
 Start = programs.Start
-
-
-def untraced(program: pathlib.Path, turns: int) -> str:
-    """Return the line that the program prints after its loops."""
-    done = subprocess.run(
-        [program, str(turns), "exit", "0"], input="\n\n", capture_output=True, text=True, check=True
-    )
-    return done.stdout.splitlines()[1]
 
 
 def everywhere(**keys: object) -> messages.Try:
@@ -37,30 +28,20 @@ def begin(traced: programs.Traced, tried: messages.Try) -> None:
     traced.told("before", "ended")
 
 
-def require_every_visit(start: Start, loops: pathlib.Path, turns: int) -> int:
-    traced = start(loops, turns, "exit", 3)
+def test_every_visit_is_counted_once_and_the_output_is_unchanged(
+    start: Start, loops: pathlib.Path
+) -> None:
+    traced = start(loops, 100, "exit", 3)
     begin(traced, everywhere())
     traced.type()
-    assert traced.line() == untraced(loops, turns)
+    assert traced.line() == programs.untraced(loops, 100)
     counts = traced.counted(everywhere())
-    assert counts == programs.loops_counts(turns)
+    assert counts == programs.loops_counts(100)
+    assert sum(counts.values()) > 20_000
     traced.type()
     assert traced.line() == "signals 0 traps 0"
     assert traced.ended() == (3, "")
     traced.require_nothing_left()
-    return sum(counts.values())
-
-
-def test_every_visit_is_counted_once_and_the_output_is_unchanged(
-    start: Start, loops: pathlib.Path
-) -> None:
-    assert require_every_visit(start, loops, 100) > 20_000
-
-
-@pytest.mark.parametrize("part", range(50))
-def test_a_million_visits_are_counted(start: Start, loops: pathlib.Path, part: int) -> None:
-    del part
-    assert require_every_visit(start, loops, 100) > 20_000
 
 
 def test_holds_at_random_lose_nothing(start: Start, loops: pathlib.Path) -> None:
@@ -71,7 +52,7 @@ def test_holds_at_random_lose_nothing(start: Start, loops: pathlib.Path) -> None
     traced.type()
     for _ in range(40):
         os.kill(traced.pid, QUEUED)
-    assert traced.line() == untraced(loops, turns)
+    assert traced.line() == programs.untraced(loops, turns)
     assert traced.counted(tried) == programs.loops_counts(turns)
     traced.type()
     assert traced.line() == "signals 40 traps 0"
@@ -86,7 +67,7 @@ def test_chosen_visits_are_held_and_no_others(start: Start, loops: pathlib.Path)
     tried = everywhere(chosen=[(place, 3), (place, 11)], quiet_s=0.001, quiet_max_s=0.2)
     begin(traced, tried)
     traced.type()
-    assert traced.line() == untraced(loops, 40)
+    assert traced.line() == programs.untraced(loops, 40)
     assert traced.counted(tried) == programs.loops_counts(40)
     held = [item for item in traced.session.told if item.kind == "held"]
     assert [(item.place, item.visit) for item in held] == [(place, 3), (place, 11)]
@@ -105,7 +86,7 @@ def test_a_thread_is_held_until_it_is_released(start: Start, loops: pathlib.Path
     clocks.sleep(0.05)
     assert traced.is_stopped()
     traced.release("first")
-    assert traced.line() == untraced(loops, 3)
+    assert traced.line() == programs.untraced(loops, 3)
     assert traced.kinds("first") == ["watched", "held", "released"]
 
 
@@ -123,7 +104,7 @@ def test_the_nth_visit_is_held_whoever_else_looks_at_the_place(
     assert len(goroutines) == 2
     for name in ("one", "six"):
         traced.release(name)
-    assert traced.line() == untraced(loops, 20)
+    assert traced.line() == programs.untraced(loops, 20)
     traced.told("all", "passed")
 
 
@@ -137,7 +118,7 @@ def test_many_threads_stand_at_one_stop(start: Start, loops: pathlib.Path) -> No
     assert len({item.goroutine for item in held}) == programs.THREADS
     for name in names:
         traced.release(name)
-    assert traced.line() == untraced(loops, 20)
+    assert traced.line() == programs.untraced(loops, 20)
 
 
 def test_a_thread_goes_on_by_itself_when_its_time_is_over(
@@ -148,7 +129,7 @@ def test_a_thread_goes_on_by_itself_when_its_time_is_over(
     traced.type()
     expired, held = traced.told("short", "expired"), traced.told("short", "held")
     assert expired.ts_ns - held.ts_ns >= 50_000_000
-    assert traced.line() == untraced(loops, 3)
+    assert traced.line() == programs.untraced(loops, 3)
     traced.release("short")  # too late, and no harm
     traced.type()
     assert traced.line() == "signals 0 traps 0"
@@ -160,7 +141,7 @@ def test_a_watch_that_is_released_before_holds_nobody(start: Start, loops: pathl
     traced.release("early")
     traced.watch("other", "entry of large", holds=False)
     traced.type()
-    assert traced.line() == untraced(loops, 3)
+    assert traced.line() == programs.untraced(loops, 3)
     assert traced.kinds("early") == ["watched"]
 
 
@@ -181,7 +162,7 @@ def test_a_place_that_is_none_is_refused_and_the_program_runs_on(
     assert answer.kind == "refused"
     assert words in answer.text
     traced.type()
-    assert traced.line() == untraced(loops, 3)
+    assert traced.line() == programs.untraced(loops, 3)
 
 
 def test_a_function_that_runs_all_the_time_is_left(start: Start, loops: pathlib.Path) -> None:
@@ -189,7 +170,7 @@ def test_a_function_that_runs_all_the_time_is_left(start: Start, loops: pathlib.
     tried = everywhere(busy_visits=50, seed=1, probability=0.1, hold_s=[0.001])
     begin(traced, tried)
     traced.type()
-    assert traced.line() == untraced(loops, 20_000)
+    assert traced.line() == programs.untraced(loops, 20_000)
     counts = traced.counted(tried)
     assert sum(count for place, count in counts.items() if "main.checked" in place) == 51
     assert set(counts) <= set(programs.loops_counts(20_000))
@@ -222,7 +203,7 @@ def test_signals_all_arrive(start: Start, loops: pathlib.Path) -> None:
     for _ in range(300):
         os.kill(traced.pid, QUEUED)
         clocks.sleep(0.001)
-    assert traced.line() == untraced(loops, 60)
+    assert traced.line() == programs.untraced(loops, 60)
     assert traced.counted(everywhere()) == programs.loops_counts(60)
     traced.type()
     assert traced.line() == "signals 300 traps 1"
@@ -300,7 +281,7 @@ def test_all_threads_go_on_when_nobody_commands_any_more(
     if not has_read:
         clocks.sleep(0.1)
     traced.session.close()
-    assert traced.line() == untraced(loops, 50)
+    assert traced.line() == programs.untraced(loops, 50)
     assert not traced.is_stopped()
     traced.type()
     assert traced.ended() == (5, "")
@@ -311,7 +292,7 @@ def test_a_run_that_does_not_read_holds_nobody(start: Start, loops: pathlib.Path
     traced = start(loops, 40, "exit", 0)
     begin(traced, everywhere(seed=1, probability=0.5, hold_s=[0.0]))
     traced.type()
-    assert traced.line() == untraced(loops, 40)
+    assert traced.line() == programs.untraced(loops, 40)
     counts = traced.counted(everywhere())
     assert counts == programs.loops_counts(40)
     assert traced.kinds("all").count("held") > 2000
@@ -335,33 +316,27 @@ def test_a_program_may_start_others(start: Start, loops: pathlib.Path) -> None:
     assert traced.ended() == (3, "")
 
 
-def refused(tmp_path: pathlib.Path, *argv: str) -> Sequence[str]:
-    socket = tmp_path / "program.threads"
-    done = subprocess.run(
-        tracer_session.command(socket, [*argv]), capture_output=True, text=True, timeout=20
-    )
-    assert done.returncode == 2
-    assert not socket.exists()
-    return done.stderr.splitlines()
-
-
-def test_what_cannot_be_traced_is_refused_in_one_sentence(tmp_path: pathlib.Path) -> None:
-    script = tmp_path / "script"
-    script.write_text("#!/bin/sh\n")
-    for program, words in ((script, "it is no ELF file"), (tmp_path / "none", "No such file")):
-        (line,) = refused(tmp_path, str(program))
-        assert line.startswith("flake-hunt: ")
-        assert words in line
-
-
-def test_a_program_that_may_not_be_executed_is_refused(
+def test_what_cannot_be_traced_is_refused_in_one_sentence(
     tmp_path: pathlib.Path, loops: pathlib.Path
 ) -> None:
-    copy = tmp_path / "loops"
-    copy.write_bytes(loops.read_bytes())
-    copy.chmod(0o600)
-    (line,) = refused(tmp_path, str(copy), "1", "exit")
-    assert "Permission denied" in line
+    script, locked, socket = (tmp_path / name for name in ("script", "locked", "program.threads"))
+    script.write_text("#!/bin/sh\n")
+    locked.write_bytes(loops.read_bytes())
+    locked.chmod(0o600)
+    for program, words in (
+        (script, "it is no ELF file"),
+        (tmp_path / "none", "No such file"),
+        (locked, "Permission denied"),
+    ):
+        done = subprocess.run(
+            tracer_session.command(socket, [str(program)]),
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        (line,) = done.stderr.splitlines()
+        assert (done.returncode, line.startswith("flake-hunt: "), words in line) == (2, True, True)
+        assert not socket.exists()
 
 
 def test_the_socket_of_another_tracer_stays(
