@@ -127,6 +127,11 @@ class FakeProcesses:
             raise errors.ProcessError(f"expected to start {name}")
         return f"{name}.2"
 
+    start_next = start_again
+
+    def is_living(self, name: str) -> bool:
+        return not any(call.startswith(f"kill {name} ") for call in self.calls)
+
 
 def injected(
     stage: Any, fault: plans.PlannedFault, ending: injecting.Ending | None = None

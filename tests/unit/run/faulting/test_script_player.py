@@ -45,70 +45,49 @@ class Session:
         return list(self.faults.applied)
 
 
-class Processes:
-    def __init__(self) -> None:
-        self.done: list[str] = []
-
-    def kill(self, name: str, *, fault: str) -> bool:
-        self.done.append(f"kill {name}")
-        return fault == script_specs.JOURNAL
-
-    terminate = pause = kill
-
-    def resume(self, name: str) -> None:
-        self.done.append(f"resume {name}")
-
-    def is_living(self, name: str) -> bool:
-        return f"kill {name}" not in self.done
-
-    def start_next(self, name: str) -> str:
-        self.done.append(f"start {name}")
-        return f"{name}.2"
-
-
 class Objects:
     def __init__(self) -> None:
-        self.done: list[str] = []
+        self.calls: list[str] = []
 
     def create(self, item: script_specs.ScriptObject) -> None:
-        self.done.append(f"create {item.name}")
+        self.calls.append(f"create {item.name}")
 
     def find(self, text: str) -> tuple[apis.Resource, str]:
         return apis.CLAIMS, text
 
     def delete(self, text: str, *, force: bool) -> None:
-        self.done.append(f"delete {text}{' by force' * force}")
+        self.calls.append(f"delete {text}{' by force' * force}")
 
     def has_state(self, text: str, state: str) -> bool:
-        return f"{text} {state}" in self.done
+        return f"{text} {state}" in self.calls
 
     def close(self) -> None:
-        self.done.append("close")
+        self.calls.append("close")
 
 
 class Threads:
     """Threads that come to their places as the tests say."""
 
     def __init__(self) -> None:
-        self.done: list[str] = []
+        self.calls: list[str] = []
         self.came: set[int] = set()
 
     def arm(self, number: int, step: script_specs.OfThread, patience: holding.Patience) -> None:
         del patience
-        self.done.append(f"arm {number}: {step.at}")
+        self.calls.append(f"arm {number}: {step.at}")
 
     def await_visit(
         self, number: int, step: script_specs.OfThread, patience: holding.Patience
     ) -> str:
         patience.until(lambda: number in self.came, f"a thread at the {step.at}")
-        self.done.append(f"came {number}")
+        self.calls.append(f"came {number}")
         return f"goroutine {number} at the {step.at}"
 
     def release(self, number: int, step: script_specs.HoldThread) -> None:
-        self.done.append(f"release {number}: {step.name}")
+        self.calls.append(f"release {number}: {step.name}")
 
     def close(self) -> None:
-        self.done.append("close")
+        self.calls.append("close")
 
 
 def _is_held(action: injection.Action) -> bool:
@@ -119,7 +98,11 @@ class Stage:
     """A player with its parts, playing on a thread."""
 
     def __init__(self, folder: pathlib.Path, steps: list[dict[str, Any]], patch: Any) -> None:
-        self.session, self.processes, self.objects = Session(), Processes(), Objects()
+        self.session, self.processes, self.objects = (
+            Session(),
+            fake_parts.FakeProcesses(),
+            Objects(),
+        )
         self.threads, self.passed = Threads(), dict[str, threading.Event]()
         self.ending = injecting.Ending()
         script = script_specs.ScriptTraffic.model_validate(
@@ -174,13 +157,13 @@ class Stage:
             return
         step, _, rest = what.partition(" ")
         acts: dict[str, Callable[[], object]] = {
-            "bound": lambda: self.objects.done.append("claim-1 bound"),
+            "bound": lambda: self.objects.calls.append("claim-1 bound"),
             "came": lambda: self.threads.came.add(int(rest)),
             "held": lambda: not self.passed[rest].is_set(),
-            "not": lambda: self.objects.done == [],
+            "not": lambda: self.objects.calls == [],
             "free": lambda: self.wait_for(self.passed[rest].is_set),
-            "done": lambda: self.wait_for(lambda: rest in self.objects.done),
-            "armed": lambda: self.wait_for(lambda: rest in self.threads.done),
+            "done": lambda: self.wait_for(lambda: rest in self.objects.calls),
+            "armed": lambda: self.wait_for(lambda: rest in self.threads.calls),
             "prepared": lambda: self.wait_for(self._is_prepared),
         }
         assert acts[step]() in {None, True}, what
@@ -238,5 +221,5 @@ def test_a_script(stage: Callable[..., Stage], case: dict[str, Any]) -> None:
         assert part in step.late if part else step.late == ""
     assert {number: steps[number].seen for number in case.get("seen", {})} == case.get("seen", {})
     for part in {"objects", "processes", "threads"} & case.keys():
-        assert getattr(play, part).done[-len(case[part]) :] == case[part]
+        assert getattr(play, part).calls[-len(case[part]) :] == case[part]
     assert play.session.faults.all() == []
