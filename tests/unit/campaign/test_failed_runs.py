@@ -121,11 +121,6 @@ def test_a_last_line_that_was_not_written_whole_is_no_result(tmp_path: pathlib.P
     assert seeds_again(tmp_path) == [1001]
 
 
-def test_a_folder_without_campaigns_is_named(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(errors.UsageError, match=r"expected a campaign in .*, but there is none"):
-        failed_runs.planned(tmp_path)
-
-
 @pytest.mark.parametrize("name", [campaign_folders.PLAN, campaign_folders.RESULTS])
 @pytest.mark.parametrize("content", [b"{\n", b"\xff\n", b"[" * 100_000 + b"\n"])
 def test_a_damaged_campaign_is_named(tmp_path: pathlib.Path, name: str, content: bytes) -> None:

@@ -23,17 +23,6 @@ def test_runs_at_once(
     assert choosing.jobs(asked, profiles.load(profile)) == expected
 
 
-def test_more_processes_than_the_machine_can_bear_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    choosing.require_bearable("--jobs", 16)
-    with pytest.raises(
-        errors.UsageError, match=r"at most 16 on this machine \(8 per core\), got 17"
-    ):
-        choosing.require_bearable("--jobs", 17)
-
-
 def test_a_cluster_is_a_profile_and_changes_of_it(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

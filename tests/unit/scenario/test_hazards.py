@@ -4,7 +4,6 @@ import functools
 import pathlib
 import re
 
-import msgspec
 import pytest
 
 from harness import errors
@@ -120,15 +119,6 @@ def test_every_script_shows_a_hazard(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_steps_that_are_none(line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         list(finding_pictures.parsed([line]))
-
-
-def test_programs_that_did_it_are_named_once_with_their_releases_in_order() -> None:
-    trials = [
-        hazards.Trial(program=f"kube-scheduler {release}", runs=2, shown=shown, how="pod-churn")
-        for release, shown in (("1.34.10", 1), ("1.34.9", 2), ("1.34.9", 1), ("1.36.3", 0))
-    ]
-    hazard = msgspec.structs.replace(PAGES["H1"].hazard, programs=trials)
-    assert findings_index.seen(hazard) == "kube-scheduler 1.34.9, 1.34.10"
 
 
 @pytest.fixture

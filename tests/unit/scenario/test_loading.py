@@ -54,31 +54,6 @@ def test_a_path_is_a_scenario_and_its_text_is_kept(tmp_path: pathlib.Path) -> No
     assert (loaded.scenario.traffic.profile, loaded.scenario.traffic.users) == ("churn", 4)
 
 
-@pytest.mark.parametrize(
-    "name", ["no-such-scenario", "/no/such/file.toml", "../scenarios/pod-churn", ""]
-)
-def test_unknown_names_come_with_the_known_ones(name: str) -> None:
-    """With the nearest, or with the first of them: sixty names would help little."""
-    with pytest.raises(errors.ScenarioError) as caught:
-        loading.load(name)
-    message = str(caught.value)
-    assert f"got {name!r}" in message
-    assert 1 <= sum(shipped in message for shipped in SHIPPED) <= 16
-    assert f"{loading.SHELF.folder()} lists" in message
-
-
-def test_what_is_no_toml(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(
-        errors.ScenarioError, match=r"mine\.toml: expected a readable TOML file \(Inv"
-    ):
-        load(tmp_path, "a = [")
-    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(
-        errors.ScenarioError, match=r"binary\.toml: expected a readable TOML file \(.utf"
-    ):
-        loading.load(str(tmp_path / "binary.toml"))
-
-
 # ---------------------------------------------------------------- what follows
 
 TIMES = "users = 4\nduration_s = {}\nduration_max_s = {}\nwait_s = {}\n[limits]\ntimeout_s = {}"

@@ -1,6 +1,7 @@
 """Cluster profiles: found, overridden, validated like scenarios."""
 
 import pathlib
+from typing import Any
 
 import pytest
 
@@ -38,41 +39,10 @@ def test_how_a_profile_was_asked_for_is_not_for_files(tmp_path: pathlib.Path) ->
         profiles.load(path, overrides=["chosen.name=x"])
 
 
-@pytest.mark.parametrize(
-    ("scenario", "overrides", "storage"),
-    cases.read(__file__, "storage"),
-)
-def test_data_go_to_disk_if_a_fault_restarts_the_server(
-    scenario: str, overrides: list[str], storage: str
-) -> None:
-    profile = profiles.load("embedded", overrides=overrides)
-    suited = profiles.suited(profile, loading.load(scenario).scenario)
-    assert isinstance(suited, profiles.EmbeddedProfile)
-    assert suited.storage == storage
-
-
-@pytest.mark.parametrize(
-    ("scenario", "overrides", "served"),
-    cases.read(__file__, "served"),
-)
-def test_rules_are_served_if_the_pools_change_by_them(
-    scenario: str, overrides: list[str], served: list[str]
-) -> None:
-    profile = profiles.load("embedded", overrides=overrides)
-    suited = profiles.suited(profile, loading.load(scenario).scenario)
-    assert isinstance(suited, profiles.EmbeddedProfile)
-    assert suited.runtime_config == served
-
-
-@pytest.mark.parametrize("cluster", ["local", "kind"])
-@pytest.mark.parametrize(
-    ("scenario", "overrides", "watch_cache"),
-    cases.read(__file__, "watch_caches"),
-)
-def test_watches_resume_from_etcd_if_a_fault_restarts_the_server(
-    cluster: str, scenario: str, overrides: list[str], watch_cache: str
-) -> None:
-    profile = profiles.load(cluster, overrides=overrides)
-    suited = profiles.suited(profile, loading.load(scenario).scenario)
-    assert isinstance(suited, profiles.LocalProfile | profiles.KindProfile)
-    assert suited.watch_cache == watch_cache
+@pytest.mark.parametrize("case", cases.read(__file__, "suited"), ids=str)
+def test_a_profile_is_suited_to_its_scenario(case: dict[str, Any]) -> None:
+    """Data go to disk, and watches resume from etcd, if a fault restarts the server; rules are
+    served if the pools change by them."""
+    profile = profiles.load(case["cluster"], overrides=case.get("set", ()))
+    suited = profiles.suited(profile, loading.load(case["scenario"]).scenario)
+    assert {key: getattr(suited, key) for key in case["has"]} == case["has"]

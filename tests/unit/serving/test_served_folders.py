@@ -38,14 +38,6 @@ def test_what_browsers_would_run_is_text_or_a_download(client: served_reports.Cl
     assert trace["Content-Disposition"] == 'attachment; filename="trace.json"'
 
 
-@pytest.mark.parametrize("name", ["linked", "link-inside", ".."])
-def test_runs_behind_links_are_none(name: str, reports: pathlib.Path) -> None:
-    folder, runs = served_folders.ServedFolder(reports), (reports / "pods").iterdir()
-    place = next((run.name for run in runs if run.name.endswith(f"Z-{name}")), name)
-    with pytest.raises(served_folders.MissingError):
-        folder.run("pods", place)
-
-
 def test_what_is_no_folder_is_one_error(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
