@@ -34,18 +34,6 @@ def test_seeds_differ_between_runs_and_not_between_campaigns(tmp_path: pathlib.P
     assert seeds != [run.seed for run in planned(tmp_path, seed=2).runs]
 
 
-def test_it_survives_its_file(tmp_path: pathlib.Path) -> None:
-    plan = planned(tmp_path)
-    campaign_plan.write(tmp_path / "campaign.json", plan)
-    assert campaign_plan.read(tmp_path / "campaign.json") == plan
-
-
-def test_a_damaged_file_is_named(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "campaign.json").write_text("{")
-    with pytest.raises(errors.HistoryError, match=r"campaign\.json"):
-        campaign_plan.read(tmp_path / "campaign.json")
-
-
 @pytest.mark.parametrize(("ask", "message"), cases.read(__file__, "refused"))
 def test_what_cannot_be_run(tmp_path: pathlib.Path, ask: dict[str, Any], message: str) -> None:
     with pytest.raises(errors.UsageError, match=message):

@@ -117,15 +117,6 @@ def test_each_figure_has_its_own_way_over_the_runs(
     assert (beyond.verdict, beyond.exit_code) == ("INVALID", 10)
 
 
-def test_one_that_is_not_met_is_named() -> None:
-    made = document(measured(10, 30, 20), f"campaign:{P99}<=15", f"{P99}<=1")
-    assert made.summary == (
-        "the correct subject: no double allocation in 3 runs (95 %: under 64 % of runs); "
-        f"thresholds of the campaign not met: {P99}"
-    )
-    assert made.sentences == [f"churn, correct: threshold {P99}: 20 ms, wanted at most 15 ms"]
-
-
 @pytest.mark.parametrize(
     ("made", "why"),
     [

@@ -53,23 +53,6 @@ def test_a_run_whose_process_died_is_named_and_told(tmp_path: pathlib.Path, made
     assert all("KeyError" in run.error for run in found)
 
 
-@pytest.mark.parametrize(("done", "workers"), [(0, 3), (5, 2)])
-def test_no_more_workers_are_started_than_runs_are_left(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, done: int, workers: int
-) -> None:
-    """Each would import everything and then wait."""
-    asked: list[str] = []
-
-    def main(arguments: list[str], plugins: object) -> pytest.ExitCode:
-        del plugins
-        asked.extend(arguments)
-        return pytest.ExitCode.OK
-
-    monkeypatch.setattr(pytest, "main", main)
-    hunted(msgspec.structs.replace(PLAN, jobs=3, done=list(range(done))), tmp_path)
-    assert [item.partition("*")[0] for item in asked if "*popen" in item] == [str(workers)]
-
-
 # ---------------------------------------------------------------------------- --exit-first
 
 

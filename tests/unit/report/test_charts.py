@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.checks import judging
-from harness.report import binning, charts, evidence, traces
+from harness.report import binning, charts, evidence
 from tests.histories import building, damages
 
 Spans = list[tuple[float, float | None]]
@@ -77,14 +77,3 @@ def test_percentiles_have_a_legend_and_what_was_not_measured_is_said(
     assert "–" in {row[1] for row in chart.rows}
     nothing = charts.latency(_source(tmp_path / "nothing", "p*"))
     assert {row[1:] for row in nothing.rows} == {("–", "–", "–")}
-
-
-def test_pods_wait_until_they_run_or_are_gone(tmp_path: pathlib.Path) -> None:
-    source = _source(tmp_path, "p:a q:b r:c .10 p* .10 q~ .10 a+D1 .10")
-    counted = [
-        event["args"]["value"]
-        for event in traces.counter_events(source)
-        if event["name"] == "pods waiting"
-    ]
-    assert max(counted) == 3
-    assert counted[-1] == 1

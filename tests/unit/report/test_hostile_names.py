@@ -12,7 +12,7 @@ import pytest
 
 from harness.campaign import campaign_documents, campaign_pages, campaign_plan
 from harness.checks import judging, verdicts
-from harness.cli.terminal import annotations, displaying, outputs, tables
+from harness.cli.terminal import displaying, outputs, tables
 from harness.history import directories, records, results
 from harness.history.purposes import Purpose
 from harness.report import escaping, publishing
@@ -120,15 +120,6 @@ def test_the_markdown_summary_of_a_campaign() -> None:
     assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"\|", head))
     assert re.findall(r"(?<!\\)[<\[`*]|@|://", row) == ["*"] * 4  # **ERROR**
     assert "onerror=alert(1)" in row
-
-
-def test_annotations(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    plan = campaign_plan.CampaignPlan(seed=1, reports="reports", cluster={}, runs=[])
-    annotations.of_campaign(campaign_documents.document(_results(), plan, pathlib.Path()))
-    printed = capsys.readouterr().out
-    assert OBEYED.findall(printed) == []
-    assert len(printed.splitlines()) == 1
 
 
 # -------------------------------------------------------------------------------- the progress

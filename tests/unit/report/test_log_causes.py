@@ -1,6 +1,5 @@
 """A scheduler of others left a log, no steps: the page tells what its log says of the violation."""
 
-import json
 import pathlib
 from typing import Any
 
@@ -12,7 +11,7 @@ from harness.history import directories, plans
 from harness.report import publishing
 from harness.report.causes import log_causes
 from tests.histories import building
-from tests.support import called_commands, log_lines, page_markup
+from tests.support import log_lines, page_markup
 
 TEXT = "a+D1 b+D1"
 
@@ -74,13 +73,3 @@ def test_a_log_that_is_too_large_is_not_read(
 ) -> None:
     monkeypatch.setattr(log_causes, "BYTES_MAX", 10)
     assert "According to the scheduler's log" not in _page(_run(tmp_path, _log())).text
-
-
-def test_the_command_says_the_same_of_the_run(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    flake_hunt = called_commands.FlakeHunt(monkeypatch, capsys)
-    code, out, _ = flake_hunt("explain", _run(tmp_path, _log()).path, "--output", "json")
-    [found] = json.loads(out)["double_allocations"]
-    assert (code, found["signature"]) == (10, "assume-cache early return")
-    assert found["device"].endswith("/pool/D1")

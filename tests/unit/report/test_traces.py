@@ -98,13 +98,13 @@ def test_a_claim_that_overlaps_has_a_track_below_its_device(tmp_path: pathlib.Pa
 
 
 def test_counters_tell_queue_and_throughput(tmp_path: pathlib.Path) -> None:
-    trace = _trace(building.build(tmp_path / "run", "p:a q:b .50 a+D1 a^p p* b+D2 b^q q*"))
+    trace = _trace(building.build(tmp_path / "run", "p:a q:b r:c .50 r~ a+D1 a^p p* b+D2 b^q q*"))
     values = collections.defaultdict(list)
     for event in trace["traceEvents"]:
         if event["ph"] == "C":
             values[event["name"]].append(event["args"]["value"])
     assert max(values["devices held"]) == 2
-    assert max(values["pods waiting"]) >= 1
+    assert max(values["pods waiting"]) == 3
     assert values["pods waiting"][-1] == 0
     assert max(values["allocations/s"]) > 0
 

@@ -82,12 +82,6 @@ def options(arguments: list[str], name: str) -> list[str]:
     return [value for key, _, value in settings if key == name]
 
 
-def test_one_process_acts_for_all_nodes(tmp_path: pathlib.Path) -> None:
-    _, started, plan = start(tmp_path)
-    assert plan.expected_preparations == ["kubelet"]
-    assert options(started["kubelet"], "--node") == []
-
-
 def test_the_lost_node_has_a_process_of_its_own(tmp_path: pathlib.Path) -> None:
     made, started, plan = start(tmp_path, faults=LOST)
     assert plan.expected_preparations == ["kubelet", "kubelet-2"]

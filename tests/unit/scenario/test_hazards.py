@@ -69,12 +69,6 @@ def test_the_correct_subject_fails_by_a_hazard_unless_that_is_a_known_defect() -
     assert not hazards.fails_correct_subject("")
 
 
-def test_scenarios_of_a_hazard() -> None:
-    assert hazards.scenarios(hazards.pages()["H3"].hazard) == ["failover", "stale-list"]
-    uncoordinated = hazards.pages()["kubernetes#128980"].hazard
-    assert hazards.scenarios(uncoordinated) == ["two-schedulers", "two-schedulers-one-name"]
-
-
 PAGES = hazards.pages()
 
 

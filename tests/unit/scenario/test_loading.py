@@ -48,12 +48,6 @@ def test_the_example_of_the_documents_works(tmp_path: pathlib.Path) -> None:
 # ---------------------------------------------------------------- finding
 
 
-def test_a_path_is_a_scenario_and_its_text_is_kept(tmp_path: pathlib.Path) -> None:
-    loaded = load(tmp_path, CHURN)
-    assert loaded.text == CHURN
-    assert (loaded.scenario.traffic.profile, loaded.scenario.traffic.users) == ("churn", 4)
-
-
 # ---------------------------------------------------------------- what follows
 
 TIMES = "users = 4\nduration_s = {}\nduration_max_s = {}\nwait_s = {}\n[limits]\ntimeout_s = {}"

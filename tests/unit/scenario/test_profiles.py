@@ -24,14 +24,6 @@ def local(tmp_path: pathlib.Path, text: str = "") -> str:
     return str(path)
 
 
-def test_overrides_and_nested_keys(tmp_path: pathlib.Path) -> None:
-    overrides = ["storage=disk", "feature_gates.DRAPartitionableDevices=true"]
-    profile = profiles.load(local(tmp_path), overrides=overrides)
-    assert isinstance(profile, profiles.LocalProfile)
-    assert profile.storage == "disk"
-    assert profile.feature_gates == {"DRAPartitionableDevices": True}
-
-
 def test_how_a_profile_was_asked_for_is_not_for_files(tmp_path: pathlib.Path) -> None:
     path = local(tmp_path)
     assert profiles.load(path, overrides=["storage=disk"]).chosen.overrides == ("storage=disk",)

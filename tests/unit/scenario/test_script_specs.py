@@ -96,19 +96,6 @@ PASS = {"do": "pass-thread", "client": "scheduler", "at": "return of Get to Run"
 RELEASE = {"do": "release-thread", "hold": "held"}
 
 
-def test_steps_about_threads_say_what_happens() -> None:
-    found = script(HOLD, PASS, {**PASS, "at_most_s": None}, RELEASE)
-    assert [step.text for step in found.steps] == [
-        "a thread of scheduler is held at the entry of (*T).Get",
-        "a thread of scheduler passes the return of Get to Run, or 2 s pass",
-        "a thread of scheduler passes the return of Get to Run",
-        "the thread that is held since held goes on",
-    ]
-    assert found.of_threads == found.steps[:3]
-    assert found.named_processes == ["scheduler"]
-    assert found.clients == []
-
-
 def test_a_step_that_may_be_passed_over_takes_its_own_time() -> None:
     found = script(HOLD, PASS, {**HOLD, "name": "other", "within_s": 1}, deadline_s=5)
     assert [found.time_of(step) for step in found.steps] == [5, 2, 1]

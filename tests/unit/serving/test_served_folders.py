@@ -4,8 +4,6 @@ import pathlib
 
 import pytest
 
-from harness import errors
-from harness.serving import served_folders
 from tests.support import cases, served_reports
 
 GOOD = "pods/20260101T000000Z-good"
@@ -36,11 +34,3 @@ def test_what_browsers_would_run_is_text_or_a_download(client: served_reports.Cl
     assert xml["Content-Type"] == "text/plain; charset=utf-8"
     trace = client.ask(f"/files/{GOOD}/trace.json").headers
     assert trace["Content-Disposition"] == 'attachment; filename="trace.json"'
-
-
-def test_what_is_no_folder_is_one_error(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for name in ("file", "nothing", "loop"):
-        with pytest.raises(errors.UsageError, match="expected a folder of reports"):
-            served_folders.ServedFolder(tmp_path / name)

@@ -108,19 +108,6 @@ def test_the_nth_visit_is_held_whoever_else_looks_at_the_place(
     traced.told("all", "passed")
 
 
-def test_many_threads_stand_at_one_stop(start: Start, loops: pathlib.Path) -> None:
-    traced = start(loops, 20, "exit", 0)
-    names = [str(number) for number in range(programs.THREADS)]
-    for name in names:
-        traced.watch(name, "return of leaf to work")
-    traced.type()
-    held = [traced.told(name, "held") for name in names]
-    assert len({item.goroutine for item in held}) == programs.THREADS
-    for name in names:
-        traced.release(name)
-    assert traced.line() == programs.untraced(loops, 20)
-
-
 def test_a_thread_goes_on_by_itself_when_its_time_is_over(
     start: Start, loops: pathlib.Path
 ) -> None:

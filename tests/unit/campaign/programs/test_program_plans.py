@@ -11,7 +11,6 @@ import pytest
 from harness import errors
 from harness.campaign import budgets, campaign_plan
 from harness.campaign.programs import fitting, program_plans, tested_programs
-from harness.campaign.sharding import sharded_plans
 from harness.history.purposes import Purpose
 from harness.run import run_plan
 from harness.scenario import loading, profiles
@@ -130,18 +129,6 @@ def test_all_is_all_that_is_about_schedulers() -> None:
     assert set(reasons) == {"api-server-restart", "nemesis"}
 
 
-def test_each_scenario_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, names = loading.load, list[str]()
-
-    def load(name: str, **options: Any) -> loading.Loaded:
-        names.append(name)
-        return real(name, **options)
-
-    monkeypatch.setattr(loading, "load", load)
-    planned(OURS)
-    assert len(names) == len({*names})
-
-
 @pytest.mark.parametrize("program", [OURS, MINE, KUBE])
 def test_a_budget_begins_with_the_subject_and_with_short_runs(
     program: tested_programs.TestedProgram,
@@ -165,10 +152,3 @@ def test_a_hazard_for_which_there_was_no_time_does_not_make_unknown() -> None:
     assert [run for run in runs if not budgets.decides(run)] == [
         run for run in runs if run.purpose is Purpose.ASKED
     ]
-
-
-def test_a_plan_for_machines_has_the_program(tmp_path: pathlib.Path) -> None:
-    made = sharded_plans.make(planned(MINE), shards=2)
-    sharded_plans.write(tmp_path / "plan.json", made)
-    read = sharded_plans.read(tmp_path / "plan.json")
-    assert read.campaign.program == planned(MINE).program

@@ -156,12 +156,6 @@ def test_check_as_json(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -
     assert document["checks"][0]["violations"][0]["device"] == "gpu.example/worker-0/device-0"
 
 
-def test_quiet_is_one_line(flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]) -> None:
-    code, out, err = flake_hunt("check", "-q", str(found[0]))
-    assert (code, err, out.count("\n")) == (10, "", 1)
-    assert re.match(r"INVALID [a-z-]+, gather-not-atomic \(explored\): ", out)
-
-
 def test_verbose_has_the_certificate(
     flake_hunt: FlakeHunt, found: tuple[pathlib.Path, str]
 ) -> None:

@@ -1,15 +1,12 @@
 """Text and JSON say the same, and keep to their forms."""
 
-import json
 import pathlib
-from typing import Any
 
-import msgspec
 import pytest
 
 from harness.log_analysis import analyses
 from harness.report.explanations import documents, texts
-from tests.support import log_lines, schemas
+from tests.support import log_lines
 from tests.support.log_lines import Story
 
 GOLDEN = log_lines.FOLDER
@@ -26,27 +23,11 @@ def written(tmp_path: pathlib.Path, text: str) -> documents.Explanation:
     return explained(path)
 
 
-def in_json(explanation: documents.Explanation) -> Any:
-    return json.loads(msgspec.json.encode(explanation))
-
-
 @pytest.mark.parametrize("name", LOGS)
 def test_the_text_is_the_golden_one(name: str, request: pytest.FixtureRequest) -> None:
     text = "\n".join(texts.lines(explained(LOGS[name]))) + "\n"
     shown = text.replace(str(LOGS[name]), LOGS[name].name)
     assert shown == (GOLDEN / f"{name}.golden.txt").read_text()
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_documents_have_the_form_of_the_schema(name: str) -> None:
-    schemas.obeying("explanation", in_json(explained(LOGS[name])))
-
-
-@pytest.mark.parametrize("text", ["", "nothing of a scheduler\n", Story().observe("a").text()])
-def test_documents_without_a_finding_have_the_form_of_the_schema(
-    tmp_path: pathlib.Path, text: str
-) -> None:
-    schemas.obeying("explanation", in_json(written(tmp_path, text)))
 
 
 def failing(name: str = "a") -> Story:

@@ -10,19 +10,9 @@ from harness.scenario import loading, pool_specs, subject_specs
 NODES = ("worker-0", "worker-1")
 
 
-def chosen(text: str) -> driver_commands.ChosenDriver:
-    return driver_commands.of(subject_specs.SubjectSpec(driver=text))
-
-
 def pools(*more: str) -> pool_specs.PoolsSpec:
     kinds = [{"name": f"k{index}", "driver": name, "devices": 1} for index, name in enumerate(more)]
     return pool_specs.PoolsSpec.model_validate({"nodes": 2, "more": kinds})
-
-
-def test_the_forms_are_told_apart() -> None:
-    assert chosen("in-process").is_in_process
-    assert chosen("socket").is_ours
-    assert chosen("command=a 'b c'").command == ("a", "b c")
 
 
 @pytest.mark.parametrize(
