@@ -117,3 +117,13 @@ def test_a_defect_that_shows_otherwise_is_found_by_other_checks(
     otherwise = msgspec.structs.replace(control, shows_otherwise=True)
     assert otherwise.is_found is is_found
     assert control.is_found is (counts == "double_allocations=1")
+
+
+def test_results_have_the_order_of_the_plan() -> None:
+    [one] = runs("S+")
+    found = [
+        msgspec.structs.replace(one, number=number, attempt=attempt)
+        for number, attempt in [(2, 1), (1, 0), (3, 0), (2, 0)]
+    ]
+    ordered = [(result.number, result.attempt) for result in results.in_plan_order(found)]
+    assert ordered == [(1, 0), (2, 0), (2, 1), (3, 0)]

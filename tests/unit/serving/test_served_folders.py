@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 
+from harness.serving import served_folders
 from tests.support import cases, served_reports
 
 GOOD = "pods/20260101T000000Z-good"
@@ -34,3 +35,11 @@ def test_what_browsers_would_run_is_text_or_a_download(client: served_reports.Cl
     assert xml["Content-Type"] == "text/plain; charset=utf-8"
     trace = client.ask(f"/files/{GOOD}/trace.json").headers
     assert trace["Content-Disposition"] == 'attachment; filename="trace.json"'
+
+
+@pytest.mark.parametrize("name", ["linked", "link-inside", ".."])
+def test_runs_behind_links_are_none(name: str, reports: pathlib.Path) -> None:
+    folder, runs = served_folders.ServedFolder(reports), (reports / "pods").iterdir()
+    place = next((run.name for run in runs if run.name.endswith(f"Z-{name}")), name)
+    with pytest.raises(served_folders.MissingError):
+        folder.run("pods", place)

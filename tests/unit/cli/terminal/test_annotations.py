@@ -55,9 +55,9 @@ def test_a_run(verdict: str, expected: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_message_stays_one_command(capsys: pytest.CaptureFixture[str]) -> None:
-    annotations.error("a: b, 100%", "first\r\n::error::second 5%")
+    annotations.error("a: b, 100%", "first\r\n::error::second \x1b[31m5%")
     (line,) = capsys.readouterr().out.splitlines()
-    assert line == "::error title=a%3A b%2C 100%25::first%0D%0A::error::second 5%25"
+    assert line == "::error title=a%3A b%2C 100%25::first%0D%0A::error::second \\x1b[31m5%25"
     assert re.fullmatch(r"::error title=[^,:\n]*::[^\r\n]*", line)
 
 
