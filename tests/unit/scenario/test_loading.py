@@ -48,6 +48,12 @@ def test_the_example_of_the_documents_works(tmp_path: pathlib.Path) -> None:
 # ---------------------------------------------------------------- finding
 
 
+def test_bytes_that_are_no_text(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(errors.ScenarioError, match=r"binary\.toml: expected a readable TOML file"):
+        loading.load(str(tmp_path / "binary.toml"))
+
+
 # ---------------------------------------------------------------- what follows
 
 TIMES = "users = 4\nduration_s = {}\nduration_max_s = {}\nwait_s = {}\n[limits]\ntimeout_s = {}"

@@ -66,6 +66,23 @@ def test_the_code_of_another_machine_is_not_looked_at(tmp_path: pathlib.Path) ->
 
 
 @pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("main.main", [NAMES[0]]),
+        ("(*Book).Assume", [NAMES[1]]),
+        ("(*Book).*ssume*", NAMES[1:3]),
+        ("(*Book).Assume | (*Shelf).Assume", [NAMES[1], NAMES[3]]),
+        ("Assume", [NAMES[1], NAMES[3]]),
+        ("Map[...]", [NAMES[4]]),
+        ("(*Group).Go", [NAMES[8]]),
+    ],
+)
+def test_a_pattern_finds_functions(tmp_path: pathlib.Path, pattern: str, names: list[str]) -> None:
+    found = go_functions.GoFunctions(program(tmp_path)).matching(pattern)
+    assert found == [(name, FUNCTIONS[name]) for name in names]
+
+
+@pytest.mark.parametrize(
     ("pattern", "words"),
     [
         ("(*Book).Asume", r"Did you mean '\(\*Book\).Assume'"),
