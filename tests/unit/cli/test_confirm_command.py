@@ -2,15 +2,13 @@
 
 import json
 import pathlib
-from collections.abc import Callable
 
 import pytest
 
 from harness.cli import playing
 from harness.confirmation import answers
 from harness.scenario import loading
-
-FlakeHunt = Callable[..., tuple[int, str, str]]
+from tests.support.called_commands import FlakeHunt
 
 
 def plays(monkeypatch: pytest.MonkeyPatch, answer: answers.Answer, late: int | None = None) -> None:

@@ -5,14 +5,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
 from harness.campaign.sharding import sharded_plans
 from tests.support import cases, shards
+from tests.support.called_commands import FlakeHunt
 
-FlakeHunt = Callable[..., tuple[int, str, str]]
 BROKEN_SCENARIO = """
 schema_version = 1
 name = "broken"

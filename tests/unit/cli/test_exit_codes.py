@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-FlakeHunt = Callable[..., tuple[int, str, str]]
+from tests.support.called_commands import FlakeHunt
+
 Failing = Callable[..., tuple[int, str]]
 VERSIONED = (
     '#!/bin/sh\n[ "$1" = --version ] && echo "Version: v3.6.0" && exit 0\necho broken >&2\nexit 1\n'

@@ -4,15 +4,14 @@ people get wrong.
 
 import pathlib
 import re
-from collections.abc import Callable
 
 import pytest
 
-from harness.cli import choosing, searching
-from harness.explore.search import shrink_world, tokens
+from harness.cli import choosing
+from harness.explore.search import shrink_world
+from tests.support.called_commands import FlakeHunt
 
 TOKEN = re.compile(r"fh3-[\w-]+")
-FlakeHunt = Callable[..., tuple[int, str, str]]
 
 
 def test_what_is_found_is_told_and_can_be_made_again(
@@ -31,19 +30,6 @@ def test_what_is_found_is_told_and_can_be_made_again(
     assert "harness." not in made.read_text()
     assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "without", str(made)]) == 0
     assert pytest.main(["-q", "-p", "no:cacheprovider", "-k", "given", str(made)]) == 1
-
-
-def test_the_middle_of_a_long_story_is_only_in_its_page(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    searching.tell(tokens.Token(scenario="random-158949414", defects=(), decisions=()))
-    told = capsys.readouterr().out.partition("\n\n")[0].splitlines()
-    assert len(told) == 201
-    assert told[99].startswith(" 100. ")
-    left_out = re.fullmatch(r" +(\d+) steps left out here; replay --pytest FILE has all", told[100])
-    assert left_out is not None
-    assert told[101].startswith(f"{101 + int(left_out[1]):4}. ")
-    assert told[-1].endswith("therefore nothing was found")
 
 
 QUICK = ("explore", "--random-worlds", "--seed", "4")

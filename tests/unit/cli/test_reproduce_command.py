@@ -3,7 +3,6 @@
 import json
 import pathlib
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,9 +10,9 @@ import pytest
 from harness import rates
 from harness.reproduction import reproducing
 from harness.scenario import loading
+from tests.support.called_commands import FlakeHunt
 
 README = pathlib.Path(__file__).parents[3] / "reports" / "README.md"
-FlakeHunt = Callable[..., tuple[int, str, str]]
 SCENARIO = loading.load("answer-lost").scenario
 MADE = {"scenario": SCENARIO, "folder": pathlib.Path("/made")}
 REPRODUCED = reproducing.Outcome(runs=55, rate=rates.Rate(14, 20), **MADE)

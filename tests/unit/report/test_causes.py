@@ -113,15 +113,6 @@ def test_the_gather_is_that_of_the_scheduler_which_took_the_device(tmp_path: pat
     assert [step.seq for step in source.steps[0]] == list(range(7))
 
 
-def test_the_order_across_schedulers_explains_it(tmp_path: pathlib.Path) -> None:
-    first = races.steps([races.added(races.A), races.removed(races.A)])
-    later_ns = first[-1].ts_ns + 50_000
-    second = races.steps([*races.GATHER, races.added(races.B)], first_ns=later_ns)
-    source = _source(_with_successor(tmp_path, first, second))
-    found = explaining.explain(source.double_allocations[0], source.steps[0])
-    assert "a left the claims in flight before its device was inserted" in found
-
-
 # ------------------------------------------------------------------------------------- the story
 
 

@@ -77,15 +77,6 @@ def test_what_is_planned(case: dict[str, Any]) -> None:
         assert {key: given[key] for key in has} == has
 
 
-def test_a_deletion_that_overlooks_finalizers() -> None:
-    overlooking = {"kind": "overlook-finalizers", "seconds": 0.5, "on": {"role": "load"}}
-    found = one(overlooking)
-    rule = msgspec.convert(found.rule, injection.FaultSpec)
-    assert (rule.point, rule.match.verbs) == ("request", ("delete",))
-    assert rule.action == injection.Overlook(seconds=0.5)
-    assert "does not see finalizers that were added in the 0.5 s before" in found.text
-
-
 def test_the_rule_is_one_that_carriers_accept_and_matches_the_right_calls() -> None:
     fault = one(
         {"kind": "lose-response", "name": "lost", "times": 3, "skip": 2, "on": STATUS},

@@ -30,17 +30,6 @@ def test_every_resource_that_takes_revisions_is_observed_once(name: str) -> None
     assert ("devicetaintrules" in plan.resources) is (name == "taints-come-and-go")
 
 
-def test_what_was_decided_can_be_read_back_from_the_plan() -> None:
-    plan = run_plan.plan(
-        loading.load("pod-churn"), seed=7, chosen_subjects=["python", "external=volcano"]
-    )
-    assert plan.subject == "python + external"
-    assert plan.expected_steps == ["scheduler", "claim-controller"]
-    assert plan.cluster_profile["provider"] == plan.cluster == "embedded"
-    schedulers = run_plan.scenario_of(plan).subject.schedulers
-    assert [item.scheduler_name for item in schedulers] == ["flake-hunt", "volcano"]
-
-
 def test_progress_is_judged_if_the_scenario_asks_for_it_or_has_faults(
     tmp_path: pathlib.Path,
 ) -> None:

@@ -4,7 +4,6 @@ import errno
 import pathlib
 import shlex
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -102,6 +101,9 @@ def ends(directory: directories.RunDirectory) -> list[records.ProcessEnded]:
 def test_a_process(
     supervisor: supervising.Supervisor, directory: directories.RunDirectory, case: dict[str, Any]
 ) -> None:
+    def obeys(process: Any) -> None:
+        clocks.wait_until(lambda: process.log_tail() == "up", timeout_s=TIMEOUT_S, why="it")
+
     def dies(how: str) -> None:
         with pytest.raises(errors.ProcessError, match=f"expected one to live .* ended with {how}"):
             supervisor.wait_until(lambda: False, timeout_s=TIMEOUT_S, why="nothing")
@@ -111,7 +113,7 @@ def test_a_process(
         acts: dict[str, Callable[[], object]] = {
             "end": lambda: start(supervisor, words[0], finite="finite" in words),  # noqa: B023
             "waits": lambda: supervisor.start("one", WAIT),
-            "obeys": lambda: start_obedient(supervisor),
+            "obeys": lambda: obeys(supervisor.start("one", OBEDIENT)),
             "alive": supervisor.require_alive,
             "ready": lambda: supervisor.wait_ready("one"),
             "stop": lambda: supervisor.stop_all(["one"]),
@@ -126,11 +128,6 @@ def test_a_process(
             assert act("one", fault="it") == (step != "not")
     (end,) = ends(directory)
     assert [end.exit_code, end.expected, end.fault] == case["end"]
-
-
-def start_obedient(supervisor: supervising.Supervisor) -> None:
-    process = supervisor.start("one", OBEDIENT)
-    clocks.wait_until(lambda: process.log_tail() == "up", timeout_s=TIMEOUT_S, why="it")
 
 
 def is_stopped(pid: int) -> bool:
@@ -175,14 +172,3 @@ def test_the_newest_living_incarnation_is_found_and_all_are_stopped_in_order(
     supervisor.stop_all(["one", "kubelet"])
     assert supervisor.living("one") is None
     assert [end.process for end in ends(directory)] == ["one.3", "one", "one.2", "kubelet"]
-
-
-def test_a_process_started_by_a_thread_outlives_the_thread(
-    supervisor: supervising.Supervisor,
-) -> None:
-    """The kernel kills the children of a thread that ends (PR_SET_PDEATHSIG)."""
-    thread = threading.Thread(target=lambda: supervisor.start("one", WAIT))
-    thread.start()
-    thread.join()
-    with pytest.raises(errors.WaitTimeoutError):
-        supervisor.wait_until(lambda: False, timeout_s=0.3, why="nothing")

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,9 +18,9 @@ from harness.cluster import cluster_records
 from harness.history import results
 from harness.scenario import profiles
 from tests.support import cases, schemas
+from tests.support.called_commands import FlakeHunt
 
 README = pathlib.Path(__file__).parents[4] / "reports" / "README.md"
-FlakeHunt = Callable[..., tuple[int, str, str]]
 KUBECONFIG = "/somewhere/kubeconfig"
 EXPLORE = ("explore", "pod-arrives-during-binding", "--defect", "gather-not-atomic", "--seed", "16")
 
