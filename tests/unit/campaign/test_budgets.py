@@ -145,9 +145,9 @@ def ended(kind: str, word: str) -> results.RunResult:
 
 
 def document(
-    found: list[results.RunResult], tmp_path: pathlib.Path, *, ending: Ending = Ending.NONE
+    found: list[results.RunResult], tmp_path: pathlib.Path
 ) -> campaign_documents.CampaignDocument:
-    return campaign_documents.document(found, plan(0.5), tmp_path, ending=ending)
+    return campaign_documents.document(found, plan(0.5), tmp_path)
 
 
 @pytest.mark.parametrize(("runs", "verdict", "code"), cases.read(__file__, "verdicts"))
@@ -192,11 +192,6 @@ def test_the_next_command_is_the_same_with_more_time(
     asked = msgspec.structs.replace(plan(0.5), again=again)
     made = campaign_documents.document(ALL[1:], asked, tmp_path)
     assert made.next == f"flake-hunt {expected}"
-
-
-def test_an_interruption_is_named_as_one(tmp_path: pathlib.Path) -> None:
-    made = document(ALL[:2], tmp_path, ending=Ending.INTERRUPTED)
-    assert "it was interrupted before 1 of 3 kinds of runs had one" in made.summary
 
 
 # ------------------------------------------------------------------------------- the runs

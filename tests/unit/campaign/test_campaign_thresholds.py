@@ -189,12 +189,6 @@ def test_page_summary_results_and_junit_name_it(tmp_path: pathlib.Path) -> None:
     assert found.exit_code == 10
 
 
-def test_a_campaign_without_thresholds_says_nothing_of_them(tmp_path: pathlib.Path) -> None:
-    campaign_pages.publish([run(1)], plan(runs=1), tmp_path)
-    shown = [(tmp_path / name).read_text() for name in ("index.html", "summary.md")]
-    assert not [text for text in shown if "hreshold" in text]
-
-
 def test_a_planned_campaign_has_those_of_options_and_of_scenarios(tmp_path: pathlib.Path) -> None:
     given = ["claims>=1", "campaign:invalid_rate<=0.5"]
     made = campaign_plan.plan(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from harness.cli import commands, helps
+from harness.cli import commands
 
 
 def every_command(
@@ -45,13 +45,6 @@ def test_the_help_of_every_day_is_short_and_says_how_to_see_the_rest(
     assert not rest or f"{' '.join(path)} --help-all: {len(rest)} more" in " ".join(out.split())
     code, out, _ = flake_hunt(*path, "--help-all")
     assert (code, [name for name in rest if f" {name}" not in out]) == (0, [])
-
-
-def test_the_first_help_has_a_working_week(flake_hunt: Any) -> None:
-    out = flake_hunt("--help")[1]
-    for name in COMMANDS[()].commands:
-        assert (f"│ {name} " in out) == (name in helps.EVERY_DAY), name
-        assert name in out
 
 
 def test_a_missing_argument_is_answered_with_the_order_of_all(flake_hunt: Any) -> None:

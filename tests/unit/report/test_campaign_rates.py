@@ -44,13 +44,6 @@ def test_scenarios_and_campaigns_are_added_up_by_subject(tmp_path: pathlib.Path)
     assert page.unbalanced == []
 
 
-def test_one_campaign_has_numbers_and_no_plot(tmp_path: pathlib.Path) -> None:
-    _campaign(tmp_path, 1, ("correct", 0, 4))
-    page = _page(tmp_path)
-    assert len(_cells(page)) == 1
-    assert "svg" not in page.tags
-
-
 def test_only_campaigns_about_subjects_count(tmp_path: pathlib.Path) -> None:
     _campaign(tmp_path, 1, ("correct", 0, 0))
     _campaign(tmp_path, 2, ("gather-not-atomic", 3, 3), purpose="control")
@@ -59,13 +52,3 @@ def test_only_campaigns_about_subjects_count(tmp_path: pathlib.Path) -> None:
     plan = json.loads(chosen.read_text()) | {"failed_in": "20260101T000000Z-7"}
     chosen.write_text(json.dumps(plan))
     assert "INVALID runs over time" not in _page(tmp_path).text
-
-
-def test_the_oldest_campaigns_and_most_subjects_are_in_the_table_only(
-    tmp_path: pathlib.Path,
-) -> None:
-    for day in range(1, 4):
-        _campaign(tmp_path, day, *((f"subject {number}", 0, 1) for number in range(8)))
-    page = _page(tmp_path)
-    assert len(_cells(page)) == 8
-    assert page.tags.count("circle") == 3 * 6

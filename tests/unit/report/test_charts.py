@@ -2,7 +2,6 @@
 
 import pathlib
 import random
-import re
 
 import numpy as np
 import pytest
@@ -66,14 +65,3 @@ def test_the_throughput_is_that_of_all_allocations(tmp_path: pathlib.Path) -> No
     seconds = [float(row[0]) for row in chart.rows]
     width = (seconds[-1] - seconds[0]) / (charts.BINS - 1)
     assert sum(float(row[1]) * width for row in chart.rows) == pytest.approx(2, abs=0.05)
-
-
-def test_percentiles_have_a_legend_and_what_was_not_measured_is_said(
-    tmp_path: pathlib.Path,
-) -> None:
-    chart = charts.latency(_source(tmp_path, "a= .30 a+D1 .99 b= b+D2"))
-    assert chart.legend == ["p50", "p90", "p99"]
-    assert len(set(re.findall(r'class="curve curve(\d)"', chart.picture))) == 3
-    assert "–" in {row[1] for row in chart.rows}
-    nothing = charts.latency(_source(tmp_path / "nothing", "p*"))
-    assert {row[1:] for row in nothing.rows} == {("–", "–", "–")}

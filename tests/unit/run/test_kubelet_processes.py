@@ -4,6 +4,7 @@ import itertools
 import pathlib
 import shutil
 import subprocess
+import types
 from typing import Any
 
 import pytest
@@ -50,11 +51,6 @@ class Supervisor:
         return [item for item in self.started if item.partition(".")[0] == name]
 
 
-class Cluster:
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.kubeconfig = self.user_kubeconfig = folder / "kubeconfig"
-
-
 def start(
     folder: pathlib.Path,
     *,
@@ -67,7 +63,8 @@ def start(
     plan = run_plan.plan(loading.load(str(path)), seed=1, defects=defects)
     directory = directories.create(folder / "run")
     supervisor: Any = Supervisor()
-    cluster: Any = Cluster(folder)
+    place = folder / "kubeconfig"
+    cluster: Any = types.SimpleNamespace(kubeconfig=place, user_kubeconfig=place)
     made = run_processes.RunProcesses(
         supervisor, plan, run_plan.scenario_of(plan), directory, cluster, protobuf=False
     )

@@ -67,8 +67,3 @@ def test_a_gate_that_is_needed_cannot_be_off() -> None:
     profile = profiles.load("kind-1.36", overrides=["feature_gates.DRAExtendedResource=false"])
     with pytest.raises(errors.UsageError, match="expected DRAExtendedResource to be on in kind-1"):
         profiles.suited(profile, scenario("extended-resources"), (1, 36))
-
-
-@pytest.mark.parametrize(("text", "version"), [("v1.34.11", (1, 34)), ("1.36.2", (1, 36))])
-def test_versions(text: str, version: cluster_features.Version) -> None:
-    assert cluster_features.version_of(text) == version

@@ -8,7 +8,7 @@ from harness import errors
 from harness.faults import injection
 from harness.run.faulting import injector
 from harness.scenario import fault_kinds
-from harness.scenario.fault_kinds import client_fault, fault, traffic_fault, traffic_kinds
+from harness.scenario.fault_kinds import client_fault, fault, traffic_fault
 from tests.unit.scenario import scenario_files
 
 
@@ -46,15 +46,6 @@ def test_a_condition_may_name_a_fault_by_its_kind(tmp_path: pathlib.Path) -> Non
         start_after = { fault = "drop-watch" }
     """
     assert load(tmp_path, faults)[1].start_after == fault.StartSpec(fault="drop-watch")
-
-
-def test_all_faults_can_be_replaced_on_the_command_line(tmp_path: pathlib.Path) -> None:
-    faults = '[[faults]]\nkind = "drop-watch"\n'
-    assert load(tmp_path, faults, "faults=[]") == []
-    other = 'faults=[{kind = "reject", code = 429, on = {resource = "pods"}}]'
-    [found] = load(tmp_path, faults, other)
-    assert isinstance(found, traffic_kinds.RejectRequest)
-    assert (found.code, found.on.resource) == (429, "pods")
 
 
 def test_every_kind_has_a_way_to_be_injected() -> None:

@@ -12,7 +12,6 @@ from harness.run.programs import controller_commands
 from harness.scenario import loading, profiles, specs, subject_specs
 from tests.stand_ins import commands
 
-BARE = interfaces.Capabilities()
 WHOLE = interfaces.Capabilities(claim_controller=True)
 SHARED = interfaces.Capabilities(exclusive=False)
 PROGRAM = "kube-controller-manager"
