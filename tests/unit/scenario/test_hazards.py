@@ -15,33 +15,6 @@ from harness.subject import remedies
 from tests.support import cases
 from tools import finding_pictures, findings_index
 
-NAME = "H99-new"
-FRONT_MATTER = """---
-id: H99
-title: A new one
-severity: high
-needs: none
-kinds: [leak]
-issues: []
-worlds: []
-steps: []
-parts: [kube-scheduler]
-since_release: {release: 1.36.3, known: read}
-programs: []
-found: 2026-11-26
-status: open
----
-# H99: a new one
-
-<!-- written by tools/findings_index.py -->
-
-| status | open |
-
-<!-- end -->
-
-## What happens
-"""
-
 
 def test_every_numbered_file_is_a_page_whose_name_begins_with_its_id() -> None:
     names = [path.name for path in documents.shipped_folder(hazards.FOLDER).glob("H[0-9]*.md")]
@@ -115,31 +88,18 @@ def test_steps_that_are_none(line: str, message: str) -> None:
         list(finding_pictures.parsed([line]))
 
 
-@pytest.fixture
-def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    monkeypatch.setattr(documents, "shipped_folder", lambda _: tmp_path)
-    return tmp_path
-
-
-def test_a_page_is_read_and_other_files_are_left_out(folder: pathlib.Path) -> None:
-    (folder / f"{NAME}.md").write_text(FRONT_MATTER)
-    (folder / "README.md").write_text("# Findings\n---\n")
-    (page,) = hazards.pages.__wrapped__().values()
-    assert (page.hazard.title, page.hazard.remedy) == ("A new one", None)
-    assert page.text == "# H99: a new one\n\n## What happens"
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("status: open", "colour: red", "unknown field `colour`"),
+        ("severity: high", "colour: red", "unknown field `colour`"),
         ("[kube-scheduler]", "[kubectl]", "Invalid enum value 'kubectl'"),
     ],
 )
 def test_front_matter_that_is_not_right(
-    folder: pathlib.Path, old: str, new: str, message: str
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
 ) -> None:
-    (folder / f"{NAME}.md").write_text(FRONT_MATTER.replace(old, new))
+    monkeypatch.setattr(documents, "shipped_folder", lambda _: tmp_path)
+    (tmp_path / "H99-new.md").write_text(PAGES["H1"].path.read_text().replace(old, new))
     with pytest.raises(errors.ScenarioError, match=message) as failure:
         hazards.pages.__wrapped__()
-    assert f"{NAME}.md: expected the keys of a hazard" in str(failure.value)
+    assert "H99-new.md: expected the keys of a hazard" in str(failure.value)
