@@ -9,22 +9,9 @@ import sys
 import pytest
 
 from harness.campaign.sharding import sharded_plans
+from harness.scenario import loading
 from tests.support import cases, shards
 from tests.support.called_commands import FlakeHunt
-
-BROKEN_SCENARIO = """
-schema_version = 1
-name = "broken"
-title = "t"
-description = "d"
-colour = "blue"
-[traffic]
-profile = "churn"
-usrs = 3
-[load]
-allocations_min = 1
-pods_running_min = 1
-"""
 
 
 @pytest.fixture
@@ -34,7 +21,9 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     here.mkdir()
     monkeypatch.chdir(here)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    (here / "broken.toml").write_text(BROKEN_SCENARIO)
+    text = (loading.SHELF.folder() / "pod-churn.toml").read_text()
+    broken = text.replace("[pools]", 'colour = "blue"\n[pools]').replace("users =", "usrs =")
+    (here / "broken.toml").write_text(broken)
     (here / "torn.toml").write_text("x = [")
     sharded_plans.write(here / "p.json", shards.plan())
     return here

@@ -1,6 +1,7 @@
 """The kubelet processes of a run: one, or another one for a node that faults may lose."""
 
 import itertools
+import json
 import pathlib
 import shutil
 import subprocess
@@ -14,23 +15,7 @@ from harness.history import directories
 from harness.run import run_plan, run_processes
 from harness.scenario import loading
 
-SCENARIO = """
-schema_version = 1
-name = "lost"
-title = "t"
-description = "d"
-[pools]
-nodes = 3
-[traffic]
-profile = "churn"
-[load]
-allocations_min = 1
-pods_running_min = 1
-[subject]
-driver = '''{driver}'''
-{faults}
-"""
-LOST = '[[faults]]\nkind = "lose-node"\n'
+LOST = "{kind='lose-node'}"
 
 
 class Supervisor:
@@ -54,13 +39,12 @@ class Supervisor:
 def start(
     folder: pathlib.Path,
     *,
-    faults: str = "",
+    fault: str = "",
     defects: tuple[str, ...] = (),
     driver: str = "in-process",
 ) -> Any:
-    path = folder / "lost.toml"
-    path.write_text(SCENARIO.format(faults=faults, driver=driver))
-    plan = run_plan.plan(loading.load(str(path)), seed=1, defects=defects)
+    chosen = ("pools.nodes=3", f"subject.driver={json.dumps(driver)}", f"faults=[{fault}]")
+    plan = run_plan.plan(loading.load("pod-churn", overrides=chosen), seed=1, defects=defects)
     directory = directories.create(folder / "run")
     supervisor: Any = Supervisor()
     place = folder / "kubeconfig"
@@ -80,7 +64,7 @@ def options(arguments: list[str], name: str) -> list[str]:
 
 
 def test_the_lost_node_has_a_process_of_its_own(tmp_path: pathlib.Path) -> None:
-    made, started, plan = start(tmp_path, faults=LOST)
+    made, started, plan = start(tmp_path, fault=LOST)
     assert plan.expected_preparations == ["kubelet", "kubelet-2"]
     assert made.lost_node == "worker-2"
     assert options(started["kubelet"], "--node") == ["worker-0", "worker-1"]
@@ -104,9 +88,9 @@ def test_each_part_gets_its_own_defects(tmp_path: pathlib.Path, defect: str) -> 
 
 
 def test_a_driver_behind_sockets_is_a_process_of_the_run(tmp_path: pathlib.Path) -> None:
-    faults = '[[faults]]\nkind = "kill-process"\nrole = "driver"\n'
+    fault = "{kind='kill-process', role='driver'}"
     made, started, plan = start(
-        tmp_path, driver="socket", faults=faults, defects=("driver-released-first",)
+        tmp_path, driver="socket", fault=fault, defects=("driver-released-first",)
     )
     assert plan.expected_processes[3:4] == ["driver"]
     assert [fault.clients for fault in plan.faults] == [["driver"]]
@@ -171,8 +155,8 @@ def test_a_reboot_of_a_node_shows_in_the_boot_id_that_its_driver_sees(
 def test_the_driver_of_a_node_that_is_rebooted_is_a_process_of_its_own(
     tmp_path: pathlib.Path, driver: str, names: list[str]
 ) -> None:
-    faults = '[[faults]]\nkind = "reboot-node"\n'
-    made, started, plan = start(tmp_path, driver=driver, faults=faults)
+    fault = "{kind='reboot-node'}"
+    made, started, plan = start(tmp_path, driver=driver, fault=fault)
     assert [name for name in plan.expected_processes if name.startswith("driver")] == names
     assert made.drivers_of_lost_node == names[1:]
     assert [options(started[name], "--node") for name in names[1:]] == [["worker-2"]] * bool(names)
