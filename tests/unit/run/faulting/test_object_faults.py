@@ -1,12 +1,11 @@
 """Other clients that move claims to other devices, or change objects."""
 
 import pathlib
-from typing import Any
 
 import msgspec
 import pytest
 
-from harness.client import apis, transports
+from harness.client import apis
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import records
@@ -85,23 +84,14 @@ def test_what_is_not_in_use_or_has_no_other_device_stays(
     assert "no claim could be moved" in move(api, tmp_path, ending)[1]
 
 
-class DeadTransport:
-    """A transport to a server that is down."""
-
-    def send(self, request: transports.Request) -> transports.Response:
-        raise transports.TransportError("connection refused", sent=False)
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.mark.parametrize("drawn_by", ["", "nemesis"])
 def test_a_fault_that_changes_nothing_is_an_error_unless_a_nemesis_has_drawn_it(
     tmp_path: pathlib.Path, drawn_by: str
 ) -> None:
     fault = fake_parts.fault("touched", "touch-objects", resource="pods", duration_s=0.1)
     fault = msgspec.structs.replace(fault, drawn_by=drawn_by)
-    server: Any = DeadTransport()
+    server = local_servers.LocalServer()
+    server.refuse("GET", "pods", status=503)
     stage = fake_parts.stage(tmp_path, api=apis.Api(server))
     error = fake_parts.injected(stage, fault)[1].error
     assert ("no object could be changed" in error) is (drawn_by == "")
