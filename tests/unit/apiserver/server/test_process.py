@@ -85,16 +85,15 @@ def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("option", ["port", "tls_port"])
-def test_a_port_in_use_is_one_message(
-    called: FlakeHunt, tmp_path: pathlib.Path, option: str
-) -> None:
+def test_a_port_in_use_is_one_message(tmp_path: pathlib.Path, option: str) -> None:
+    path = tmp_path / "kubeconfig"
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        path = tmp_path / "kubeconfig"
-        words = ("--kubeconfig", path, "--set", f"{option}={port}")
-        code, out, err = called("part", "apiserver", *words)
-    assert (code, out) == (2, "")
-    (line,) = err.splitlines()
+        words = ("--kubeconfig", str(path), "--set", f"{option}={port}")
+        argv = processes.command("part", "apiserver", *words)
+        ended = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    (line,) = ended.stderr.splitlines()
     assert line.startswith(f"flake-hunt: expected to listen on 127.0.0.1:{port}, but address")
     assert "in use" in line
     assert not path.exists()
