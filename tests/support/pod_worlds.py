@@ -119,15 +119,6 @@ class World:
         grace_s = 0 if force else None
         self.api.delete(apis.PODS, name, namespace=NAMESPACE, grace_period_s=grace_s)
 
-    def finish(self, name: str) -> None:
-        self.api.patch(
-            apis.PODS,
-            name,
-            {"status": {"phase": "Succeeded"}},
-            namespace=NAMESPACE,
-            subresource="status",
-        )
-
     def wait_prepared(self, name: str, *, times: int) -> None:
         clocks.wait_until(
             lambda: len(self.told(records.Prepared, f"claim-of-{name}")) == times,
@@ -145,14 +136,24 @@ class World:
         names = [i["metadata"]["name"] for i in self.api.list(apis.PODS, namespace=NAMESPACE).items]
         return name not in names
 
-    def wait_phase(self, name: str, phase: str) -> None:
-        def now() -> Any:
-            return self.api.get(apis.PODS, name, namespace=NAMESPACE)["status"]["phase"]
+    def phase(self, name: str) -> str:
+        return str(self.api.get(apis.PODS, name, namespace=NAMESPACE)["status"]["phase"])
 
-        clocks.wait_until(lambda: now() == phase, timeout_s=TIMEOUT_S, why=f"{name} to be {phase}")
+    def wait_phase(self, name: str, phase: str) -> None:
+        clocks.wait_until(
+            lambda: self.phase(name) == phase, timeout_s=TIMEOUT_S, why=f"{name} to be {phase}"
+        )
 
     def wait_running(self, name: str) -> None:
         self.wait_phase(name, "Running")
+
+    def run(self, name: str, **options: Any) -> None:
+        """Create a pod, and wait until it runs."""
+        self.pod(name, **options)
+        self.wait_running(name)
+
+    def wait_gone(self, name: str) -> None:
+        clocks.wait_until(lambda: self.is_gone(name), timeout_s=TIMEOUT_S, why=f"{name} to be gone")
 
     def journal(self) -> list[Any]:
         files = sorted(self.folder.glob("preparations-*.jsonl"))
