@@ -246,7 +246,7 @@ def use_extras(wheel: pathlib.Path, base: Installed) -> None:
 def reproduction(installed: Installed) -> None:
     """Reproduce a run without any extra."""
     installed.run("python", "-c", REPRODUCE)
-    for name in ("README.md", "scenario.toml", "strip.svg"):
+    for name in ("README.md", "scenario.toml"):
         installed.require(f"again/{name}")
 
 
