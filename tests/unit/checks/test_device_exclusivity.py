@@ -44,6 +44,15 @@ def test_there_is_no_false_alarm(text: str) -> None:
     assert result.examined_count > 0
 
 
+@pytest.mark.parametrize(
+    ("text", "verdict"), [("a+D1 a~ b+D1 c+D2", VALID), ("a+D1 b+D1 c+D2", INVALID)]
+)
+def test_allocations_and_devices_are_counted(text: str, verdict: verdicts.Verdict) -> None:
+    result = _check(text)
+    assert (result.verdict, result.examined_count) == (verdict, 3)
+    assert "3 allocations of 2 devices" in result.reason
+
+
 @pytest.mark.parametrize("text", _cases("nothing"))
 def test_nothing_examined_is_unknown(text: str) -> None:
     result = _check(text)
