@@ -232,6 +232,7 @@ def _written(event: Event, reference: _Reference, state: witnessed_writes.State)
         content=witnessed_writes.digest(event.responseObject),
         received=event.requestReceivedTimestamp,
         answered=event.stageTimestamp,
+        is_creation=event.verb == "create",
     )
     if event.verb == "delete":
         is_deletion = state.is_over or not state.is_marked

@@ -52,15 +52,19 @@ def kill_windows(
 ) -> dict[str, list[Window]]:
     if not ends or audited.is_restored:
         return {}
-    known = {
-        version: write for writes in audited.writes.values() for version, write in writes.items()
+    created = {
+        version: write
+        for writes in audited.writes.values()
+        for version, write in writes.items()
+        if write.is_creation
     }
-    # By how much the recorder's clock seems to be ahead of the log's, for each write.
+    # By how much the recorder's clock seems to be ahead of the log's, for each write that surely
+    # was one.
     differences = [
         seen.ts_ns - answered
         for stream in streams
         for version, seen in stream.seen.items()
-        if version in known and (answered := time_of(known[version].answered))
+        if version in created and (answered := time_of(created[version].answered))
     ]
     return {
         resource: list(_windows(list(writes.values()), ends, differences))
@@ -74,16 +78,31 @@ def _windows(
 ) -> Iterator[Window]:
     usual, least = int(statistics.median(differences)), min(differences)
     timed = [
-        (received + least, answered + usual, write.state.version)
+        (received + least, answered + usual, write)
         for write in writes
         if (received := time_of(write.received)) and (answered := time_of(write.answered))
     ]
     for alive_ns, dead_ns in ends:
         from_ns = alive_ns - IN_FLIGHT_NS
-        before = [version for _, answered, version in timed if answered < from_ns]
-        after = [version for received, _, version in timed if received > dead_ns]
+        before = [write.state.version for _, answered, write in timed if answered < from_ns]
+        after = _surely_written(write for received, _, write in timed if received > dead_ns)
         if after:
             yield Window(max(before, default=0), min(after), from_ns)
+
+
+def _surely_written(asked: Iterable[witnessed_writes.Write]) -> list[int]:
+    """Return the revisions of these writes that none of them can have found.
+
+    What changes nothing, such as a deletion asked again, is answered with the revision that the
+    object had: after a kill, with one that was committed before.
+    """
+    found: set[str] = set()
+    surely = []
+    for write in sorted(asked, key=lambda write: write.state.version):
+        if write.is_creation or write.state.uid in found:
+            surely.append(write.state.version)
+        found.add(write.state.uid)
+    return surely
 
 
 def time_of(text: str) -> int:

@@ -72,6 +72,7 @@ class Write(msgspec.Struct, frozen=True):
     received: str = ""
     answered: str = ""
     """Times of the request and of its answer on the server's clock, as the log has them."""
+    is_creation: bool = False
     is_marking: bool = False
     """True for the answer to a graceful deletion: one that came second wrote nothing, and is
     answered with the object of before, marked."""

@@ -263,6 +263,15 @@ def test_without_a_kill_and_something_on_both_sides_of_it_nothing_is_lost() -> N
     assert compare_killed(told(2), KILL_S, took_s=1.9).difference_count
 
 
+def test_an_answer_that_wrote_nothing_does_not_end_the_writes_of_a_killed_server() -> None:
+    """The new server answers an update of c, whose creation is lost, with the revision it had."""
+    log = told(4)
+    log[2] |= {"verb": "update", "requestReceivedTimestamp": _time(5.5)}
+    log[2]["stageTimestamp"] = _time(5.6)
+    found = compare_killed(log, KILL_S, took_s=1.9)
+    assert (found.difference_count, found.lost) == (0, 1)
+
+
 def test_a_write_in_a_window_that_the_log_has_otherwise_is_a_difference() -> None:
     log = told(0)
     log[2]["responseObject"]["status"] = {}
