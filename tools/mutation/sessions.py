@@ -9,6 +9,7 @@ in place: its child begins before any module of the repository is imported.
 import dataclasses
 import functools
 import gc
+import importlib
 import os
 import pathlib
 import sys
@@ -136,6 +137,8 @@ class _Session:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run all mutants that can be changed in place."""
         self.importing.stop()
+        # Each mutant would start a template, which takes longer than most tests.
+        importlib.import_module("harness.processes").prepare = lambda: None
         self._items = session.items
         ran = None if session.testsfailed else children.answer(self._run_all)
         if ran is not None:

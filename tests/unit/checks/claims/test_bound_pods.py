@@ -81,8 +81,8 @@ def test_a_claim_that_is_removed_in_spite_of_its_finalizer_is_not_the_fault_of_a
         gone(MINE), obj={**MINE.obj, "metadata": {**MINE.obj["metadata"], **meta}}
     )
     assert judge([NEW, MINE, removed, BOUND]).verdict is verdict
-    instead = [pod("p", "d"), pod("p", "d", bound_to="n1")]  # another claim, recorded meanwhile
-    assert judge([NEW, MINE, removed, *instead]).verdict is verdict
+    of_two = [pod("p", "c", "d"), MINE, removed, pod("p", "c", "d", bound_to="n1")]
+    assert judge(of_two).verdict is verdict
 
 
 @pytest.mark.parametrize("history", cases("not examined"))

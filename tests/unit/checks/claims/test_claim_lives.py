@@ -335,6 +335,7 @@ RUNNING = [GROUP, NEW, POD, RESERVED, pod(6, node="w")]
 GOOD = [*RUNNING, pod(7, node="w", kind="DELETED"), claim(8), group(9, "DELETED"), claim(10)]
 OF_POD = claim(3, owner="Pod", kind="ADDED")
 OTHERS = [group(2, name="h"), NEW, RESERVED]
+FOR_JOB = claim(5, FOR_GROUP | {"apiGroup": "batch", "resource": "jobs"})
 GAP = language.gap("podgroups", 3, 3)
 
 
@@ -355,6 +356,7 @@ GAP = language.gap("podgroups", 3, 3)
             "claim c was deallocated while pod p used",
         ),
         ("bound_pods", [GROUP, NEW, POD, RUNNING[-1]], "pod p: claim c was not allocated and"),
+        ("bound_pods", [GROUP, NEW, POD, FOR_JOB, RUNNING[-1]], "pod p: claim c was not allocated"),
     ],
 )
 def test_the_life_of_a_group(check: str, body: list[records.Body], summary: str) -> None:

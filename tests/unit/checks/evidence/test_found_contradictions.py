@@ -113,6 +113,8 @@ WRITE = "traffic-0: update resourceclaims/status tests/a at resourceVersion 2 wa
         # Only the write that differs is told.
         ("a+D1 a^x b+D2", [("2", ["D9"]), ("3", ["D2"], "b"), ("1", None)], WRITE),
         ("a+D1 a^x b+D2", [("2", []), ("3", ["D2"], "b"), ("1", None)], WRITE),
+        # A claim may have been lost that shows the two holds of D1 to be no violation.
+        ("a+D1 b+D1 a-D1", [("9", None)], WRITE.replace("Version 2", "Version 9") + "and never"),
         # The watch shows the device of b for claim a: that is no violation.
         ("c+D2 a+D1 b+D1 a-D1", [("2", [])], WRITE + "without devices, and observed otherwise"),
     ],

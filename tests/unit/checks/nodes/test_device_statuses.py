@@ -109,6 +109,21 @@ def test_each_driver_changes_and_removes_what_is_its_own() -> None:
     assert summaries(claim) == []
 
 
+def test_a_driver_may_write_one_report_and_remove_another() -> None:
+    claim = Claim()
+    claim.write(f"{GPU}-n", *DEVICES[:2])
+    claim.write(f"{GPU}-m", DEVICES[0] | {"data": {"at": 1}}, whole=True)
+    assert summaries(claim) == []
+    assert judged_runs.examined(judge(claim.body())).examined_count == 2
+
+
+def test_a_share_of_a_device_that_has_another_share_is_not_allocated() -> None:
+    claim = Claim()
+    claim.write(f"{GPU}-n", DEVICES[0] | {"shareID": "s"})
+    [found] = summaries(claim)
+    assert "has an entry of gpu.example/p/g0 (share s) in status.devices" in found
+
+
 def test_what_has_removed_a_report_is_told() -> None:
     claim = reported()
     claim.write(NIC, DEVICES[2] | {"data": {"at": 1}}, operation="Update", whole=True)
@@ -140,6 +155,13 @@ def test_an_entry_that_a_stranger_changes_is_lost() -> None:
     claim.commit()
     [found] = summaries(claim)
     assert "it was changed by kubectl, which owns no entry of this driver" in found
+
+
+def test_a_version_of_two_writers_may_be_of_the_driver() -> None:
+    claim = reported()
+    claim.managers["kubectl", "Update"] = claim._entry("kubectl", "Update", [_key(DEVICES[0])])
+    claim.write(f"{NIC}-m", DEVICES[2] | {"data": {"at": 1}})
+    assert summaries(claim) == []
 
 
 def test_what_is_deallocated_has_no_reports_any_more() -> None:

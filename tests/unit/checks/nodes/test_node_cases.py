@@ -42,8 +42,7 @@ def preparation(word: str) -> preparations.Preparation:
     )
 
 
-@pytest.mark.parametrize(("text", "expected"), cases("prepared_devices"))
-def test_a_device_is_prepared_for_one_claim_at_a_time(text: str, expected: str) -> None:
+def prepared(text: str) -> Any:
     reading, folded = preparations.Reading(), hold_history.HoldHistory()
     reading.prepared = [preparation(word) for word in text.split()]
     known = [preparation(word) for word in text.split() if not word.startswith("!")]
@@ -53,7 +52,21 @@ def test_a_device_is_prepared_for_one_claim_at_a_time(text: str, expected: str) 
     )
     given = {preparations.Reading: reading, hold_history.HoldHistory: folded}
     evidence = protocol.Evidence(building.plan(), given)
-    assert told(preparations.PREPARED_DEVICES.judge(evidence)) == expected
+    return preparations.PREPARED_DEVICES.judge(evidence)
+
+
+@pytest.mark.parametrize(("text", "expected"), cases("prepared_devices"))
+def test_a_device_is_prepared_for_one_claim_at_a_time(text: str, expected: str) -> None:
+    assert told(prepared(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("end", "said"), [("4500000000", "unprepared 1.250 s later"), ("", "never unprepared")]
+)
+def test_a_double_preparation_says_when(end: str, said: str) -> None:
+    [found] = prepared(f"a:d@1250000000-{end} m/b:d@3250000000-").violations
+    assert "2.000 s later on m for claim b (uid-b); " in found.text
+    assert found.text.endswith(f"the first one was {said}.")
 
 
 def claim_version(version: int, name: str, text: str) -> records.Observation:
@@ -92,6 +105,8 @@ def test_a_pod_is_bound_to_ready_devices(text: str, expected: str) -> None:
     for order in (body, sorted(body, key=lambda item: str(item.resource))):
         answer = check.judge(claim_judging.evidence(order, [check], of=READINESS))
         assert told(answer) == expected
+        for violation in getattr(answer, "violations", ()):
+            assert text.split()[violation.resource_versions[-1] - 1].endswith("@")
         of_files = check.judge(claim_judging.evidence(order, [check], of=OF_FILES))
         is_vacuous = isinstance(of_files, verdicts.NotExamined)
         assert is_vacuous is expected.endswith(" 0")

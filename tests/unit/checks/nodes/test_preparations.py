@@ -118,10 +118,12 @@ def test_a_claim_that_only_the_driver_knows_of_is_kept(tmp_path: pathlib.Path) -
 
 def test_a_driver_that_refuses_most_calls_is_a_reason(tmp_path: pathlib.Path) -> None:
     refused = records.PrepareFailed(**_of("b", 3), call="prepare", reason="Failed", message="full")
+    kept = records.PrepareFailed(**_of("b", 3), call="unprepare", reason="Failed", message="")
     begun = records.Prepared(**_of("a", 0))
     for number, (body, reason) in enumerate(
         [
             ([begun, refused], ""),
+            ([begun, refused, kept], ""),
             ([begun, refused, refused], "prepared 1 claims and refused 2 calls, the last one"),
             ([refused], "because of Failed: full"),
         ]
@@ -130,6 +132,25 @@ def test_a_driver_that_refuses_most_calls_is_a_reason(tmp_path: pathlib.Path) ->
         found = _read(directory).why_not_prepared
         assert reason in found
         assert bool(reason) == bool(found)
+
+
+def test_a_reboot_ends_the_preparations_of_its_node_once(tmp_path: pathlib.Path) -> None:
+    found_at = [
+        records.NodeRebooted(node="worker-0", boot_id="b", ts_ns=language.at(at)) for at in (3, 9)
+    ]
+    begun = [records.Prepared(**identity("a", at)) for at in (0, 5)]
+    other = records.Prepared(**identity("b", 0, node="worker-1"))
+    body = [begun[0], other, found_at[0], begun[1], found_at[1]]
+    reading = _read(building.build(tmp_path / "run", TEXT, preparations=body))
+    ends = [(item.name, item.until_ns) for item in reading.prepared]
+    assert ends == [("a", language.at(3)), ("b", None), ("a", None)]
+
+
+def test_a_device_that_others_may_use_is_not_prepared_alone(tmp_path: pathlib.Path) -> None:
+    devices = ["gpu.example/p/d", "gpu.example/p/e"]
+    body = [records.Prepared(**identity("a", 0) | {"devices": devices}, shared=devices[:1])]
+    [found] = _read(building.build(tmp_path / "run", TEXT, preparations=body)).prepared
+    assert found.exclusive == {devices[1]}
 
 
 def test_a_device_that_was_refused_in_time_is_not_kept(tmp_path: pathlib.Path) -> None:

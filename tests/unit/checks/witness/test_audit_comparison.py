@@ -150,6 +150,12 @@ def test_differences_are_counted_and_the_first_ones_are_told() -> None:
     assert many.endswith(f"and {9 - audit_comparison.SHOWN_MAX} more")
 
 
+def test_a_log_that_begins_after_a_difference_says_so() -> None:
+    late = "the log begins at revision 5 only: are earlier parts missing?"
+    assert late in heard(4, 7)
+    assert late not in heard(0, 5)  # 0: a difference without a revision
+
+
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 50
 LIVES = "a+D1 a^p p* b+D2 a-D1 b^q q* c+D1 a~"
 
@@ -317,6 +323,13 @@ def test_an_unknown_version_of_the_api_is_compared_by_its_devices() -> None:
 def test_only_two_different_states_dispute_an_observation() -> None:
     told = audit_logs.events(LIVES)
     assert compare(language.observe(LIVES.replace("b+D2", "b+D3")), told).is_disputed
+    final = [
+        language.edited(item, lambda value: value.get("status", {}).pop("allocation", None))
+        if getattr(item, "type", "") == "FINAL"
+        else item
+        for item in language.observe(LIVES)
+    ]
+    assert compare(final, told).is_disputed
     lost = compare(language.observe(LIVES), told[1:])
     assert lost.difference_count
     assert not lost.is_disputed

@@ -20,6 +20,9 @@ CLAIMS_OF_NO_NAME = {
 }
 """The reference of an object that is created with generateName has no name."""
 APPLIED = "/apis/resource.k8s.io/v1/namespaces/tests/resourceclaims/a?fieldManager=x&force=true"
+BINDING = {"metadata": {"name": "a", "uid": "uid-a"}, "target": {"kind": "Node", "name": "n1"}}
+RESULT = {"request": "r", "driver": language.DRIVER, "pool": language.POOL, "device": "D1"}
+ALLOCATED = CLAIM | {"status": {"allocation": {"devices": {"results": [RESULT]}}}}
 EVICTION = {"kind": "Eviction", "deleteOptions": {"dryRun": ["All"]}}
 
 
@@ -81,12 +84,49 @@ def test_an_answer_with_the_object_is_a_write_of_its_revision(
 )
 def test_a_binding_names_the_node(path: dict[str, str]) -> None:
     """By the old path, the name may be in the body alone."""
-    sent = {"metadata": {"name": "a", "uid": "uid-a"}, "target": {"kind": "Node", "name": "n1"}}
-    event = pod("create", STATUS, subresource="binding", code=201, requestObject=sent)
+    event = pod("create", STATUS, subresource="binding", code=201, requestObject=BINDING)
     event["objectRef"] |= path
     (fact,) = facts(event)
     assert isinstance(fact, audit_events.Hidden)
     assert (fact.kind, fact.resource, fact.name, fact.node) == ("bound", "pods", "a", "n1")
+    assert fact.uid == "uid-a"
+
+
+def test_an_end_without_the_object_is_of_the_uid_in_the_path() -> None:
+    event = claim("delete", responseObject=STATUS)
+    event["objectRef"] |= {"uid": "uid-a"}
+    (fact,) = facts(event)
+    assert isinstance(fact, audit_events.Hidden)
+    assert (fact.kind, fact.uid) == ("gone", "uid-a")
+
+
+@pytest.mark.parametrize("code", [201, 504])
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [({"subresource": "eviction"}, "evicted"), ({"subresource": "binding"}, "bound")],
+)
+def test_only_an_answer_makes_a_write_certain(code: int, sent: dict[str, str], kind: str) -> None:
+    fact = facts(pod("create", STATUS, code=code, requestObject=BINDING, **sent))[-1]
+    assert isinstance(fact, audit_events.Hidden)
+    assert (fact.kind, fact.is_certain) == (kind, code == 201)
+
+
+@pytest.mark.parametrize(
+    ("verb", "subresource", "sent", "held"),
+    [
+        ("update", "status", ALLOCATED, (language.device_id("D1"),)),
+        ("patch", "status", ALLOCATED, (language.device_id("D1"),)),
+        ("update", "status", CLAIM, ()),
+        ("patch", "status", CLAIM, None),
+        ("update", "", ALLOCATED, None),
+    ],
+)
+def test_an_attempt_gives_a_claim_the_devices_of_its_status(
+    verb: str, subresource: str, sent: dict[str, Any], held: tuple[str, ...] | None
+) -> None:
+    (fact,) = facts(claim(verb, subresource=subresource, code=504, requestObject=sent))
+    assert isinstance(fact, audit_events.Unclear)
+    assert fact.held == held
 
 
 @pytest.mark.parametrize(
