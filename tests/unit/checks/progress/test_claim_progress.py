@@ -92,6 +92,14 @@ def test_a_kubelet_or_driver_that_is_tried_is_judged(world: World, changes: dict
     assert judge(world, plan=plan).verdict is INVALID
 
 
+def test_a_bound_pod_without_one_of_its_claims_is_not_left_to_the_kubelet() -> None:
+    pod = worlds.pod("p", claim="a", node="n")
+    pod["spec"]["resourceClaims"] += worlds.pod("p", claim="b")["spec"]["resourceClaims"]
+    claims = [worlds.claim("a", D0, users=["p"]), worlds.claim("b", D1)]
+    result = judge(World(pods=[pod], claims=claims, slices=TWO_DEVICES))
+    assert "STUCK: pod p does not run" in [item.summary for item in result.violations]
+
+
 def test_beside_what_the_kubelet_has_left_the_others_are_judged() -> None:
     world = World(
         pods=[worlds.pod("p", claim="a", node="n", deleting=True), worlds.pod("q")],
@@ -122,6 +130,7 @@ def _may_wait(world: World) -> None:
     result = judge(world)
     assert (result.verdict, result.violations) == (VALID, [])
     assert "nothing is stuck" in result.reason
+    assert ", 2 wait" not in result.reason
 
 
 # ------------------------------------------------------------------------------ doubts
@@ -307,8 +316,9 @@ def test_nothing_goes_on_where_a_node_was_deleted(pod: Object, is_gone: bool) ->
     steps = [_node("n", "ADDED", 1), _node("m", "ADDED", 2)]
     steps += [_node("n", "DELETED", 3)] if is_gone else []
     folders.fold(steps, state)
-    found = stuck_objects.find_pods(state, worlds.SETTINGS).stuck
-    assert len(found) == (0 if is_gone else 1)
+    found = stuck_objects.find_pods(state, worlds.SETTINGS)
+    assert len(found.stuck) == (0 if is_gone else 1)
+    assert found.waiting < 2
 
 
 # --------------------------------------------------------------------- a claim that is removed

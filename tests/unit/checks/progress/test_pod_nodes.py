@@ -7,7 +7,7 @@ import pytest
 
 from harness.checks import verdicts
 from harness.checks.nodes import extended_claims
-from harness.checks.observed import observed_pods
+from harness.checks.observed import observed_claims, observed_pods
 from harness.checks.progress import claim_progress, device_supply, stuck_objects, world_states
 from tests.histories import worlds
 
@@ -61,6 +61,34 @@ def test_without_nodes_a_choice_is_unclear() -> None:
     assert allowed({"nodeSelector": {"zone": "a"}}, None) == "unclear"
 
 
+def zone(name: str, operator: str = "In") -> Object:
+    return affinity(name, operator=operator)["nodeAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+
+
+BY_NAME = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}
+
+
+@pytest.mark.parametrize(
+    ("selector", "nodes", "names"),
+    [
+        (zone("a"), NODES, {"n"}),
+        (zone("a"), None, None),
+        (zone("a", "Near"), NODES, None),
+        ({"nodeSelectorTerms": [BY_NAME]}, NODES, {"m"}),
+        ({"nodeSelectorTerms": [BY_NAME]}, None, {"m"}),
+    ],
+)
+def test_where_an_allocated_claim_can_be_used(selector: Object, nodes: Any, names: Any) -> None:
+    state = world_states.WorldState()
+    state.nodes = nodes
+    claim = worlds.claim("a", worlds.device("n", 0))
+    claim["status"]["allocation"]["nodeSelector"] = selector
+    known = stuck_objects.PodNodes(state, device_supply.DeviceSupply(state))
+    assert known.of_claims([msgspec.convert(claim, observed_claims.Claim)]) == names
+
+
 def asking(pod: Object, **requests: str) -> Object:
     container = {"name": "c", "resources": {"requests": requests}}
     return {**pod, "spec": {**pod["spec"], "containers": [container]}}
@@ -79,6 +107,7 @@ ENDED = worlds.pod("q", claim="b", phase="Succeeded", node="n")
     [
         ({}, [], RUNNING, INVALID),
         ({}, [node(cpu="1", pods="10")], RUNNING, INVALID),
+        ({"cpu": "0"}, [], RUNNING, INVALID),
         ({"cpu": "1"}, [], RUNNING, UNKNOWN),
         ({"cpu": "1"}, [node()], RUNNING, UNKNOWN),
         ({"cpu": "1"}, [node(cpu="1", pods="10")], RUNNING, INVALID),
@@ -111,12 +140,15 @@ def container(amount: object, *, resource: str = IMPLICIT, **more: Any) -> Objec
     return {"name": "c", "resources": {"requests": {resource: str(amount)}}, **more}
 
 
-def test_a_pod_with_a_claim_of_its_own_needs_devices_for_both() -> None:
-    both = worlds.pod("p", claim="a")
+@pytest.mark.parametrize("names", [{"claim": "a"}, {"generated": "a"}])
+def test_a_pod_with_a_claim_of_its_own_needs_devices_for_both(names: dict[str, str]) -> None:
+    both = worlds.pod("p", **names)
     both["spec"]["containers"] = [container(2)]
+    owner = "p" if "generated" in names else ""
     for count, verdict in ((2, VALID), (3, INVALID)):
         slices = [worlds.devices_of("n", count)]
-        world = worlds.World(pods=[both], claims=[worlds.claim("a")], slices=slices)
+        claims = [worlds.claim("a", owner=owner)]
+        world = worlds.World(pods=[both], claims=claims, slices=slices)
         given = worlds.judged(world, plan=worlds.plan(), phases=worlds.phases(seconds=60))
         assert claim_progress.judge(given).verdict is verdict
 
