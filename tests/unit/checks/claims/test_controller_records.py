@@ -81,12 +81,16 @@ def claim(
 
 
 def judge(
-    observed: Iterable[records.Observation], *, undisturbed: bool = False
+    observed: Iterable[records.Body],
+    *,
+    undisturbed: bool = False,
+    applied: Sequence[records.FaultApplied] = (),
 ) -> verdicts.CheckResult:
     check = controller_records.CHECK
     faults = [] if undisturbed else [building.fault("lose-response")]
     plan = claim_judging.plan(faults)
-    return judged_runs.examined(check.judge(claim_judging.evidence(observed, [check], of=plan)))
+    evidence = claim_judging.evidence(observed, [check], of=plan, applied=applied)
+    return judged_runs.examined(check.judge(evidence))
 
 
 def test_one_claim_for_each_entry_is_valid() -> None:
@@ -132,10 +136,25 @@ def test_nobody_is_blamed_if_a_claim_was_removed_in_spite_of_its_finalizer(
     assert judge(seen).violation_count == count
 
 
+@pytest.mark.parametrize(("kind", "count"), [("evict-by-old-client", 0), ("lose-response", 1)])
+def test_nobody_is_blamed_for_a_pod_that_a_fault_has_stripped(kind: str, count: int) -> None:
+    hit = records.FaultApplied(
+        fault="f",
+        kind=kind,
+        client="c",
+        resource="pods",
+        name="pod",
+        uid=POD,
+        begun_ns=1,
+        ended_ns=2,
+    )
+    assert judge([pod(1, one="a"), pod(2)], applied=[hit]).violation_count == count
+
+
 # ----------------------------------------------------------------------- after the end
 
 
-def _ended(*later: records.Observation) -> verdicts.CheckResult:
+def _ended(*later: records.Body) -> verdicts.CheckResult:
     return judge([pod(1), claim(2, "a", reserved=[POD]), pod(3, phase="Failed"), *later])
 
 
@@ -163,6 +182,8 @@ def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
     (violation,) = _ended(*once, claim(7, "a", reserved=[POD])).violations
     assert violation.summary == "pod pod got reservations after its end"
     assert violation.resource_versions == [5, 7]
+    gap = language.gap("resourceclaims", 5, 6)  # after it, the claim is still reserved
+    assert _ended(*once[:2], gap, claim(7, "a", reserved=[POD])).verdict is verdicts.Verdict.VALID
 
 
 # ------------------------------------------------------------- after the end was surely known
@@ -181,12 +202,46 @@ def _known(uid: str, since: int) -> list[records.Observation]:
     ]
 
 
+def _moved(body: Sequence[records.Observation]) -> list[records.Observation]:
+    """The same versions, each one revision later."""
+    return [
+        msgspec.structs.replace(item, resource_version=item.resource_version + 1) for item in body
+    ]
+
+
 def test_two_pods_that_get_a_claim_after_their_known_end_are_found() -> None:
     result = judge([*_known("u", 1), *_known("v", 11)], undisturbed=True)
     assert result.verdict is verdicts.Verdict.INVALID
     assert result.violation_count == 2
     assert result.reason == "pod pod got a claim after its end by creator, and 1 more"
     assert "taken back at 5, and it got claim u-second by creator at 7" in result.violations[0].text
+
+
+def test_a_pod_with_more_late_claims_is_told_once() -> None:
+    more = claim(18, "v-third", owner="v")
+    assert judge([*_known("u", 1), *_known("v", 11), more], undisturbed=True).violation_count == 1
+
+
+def test_the_first_reservation_that_is_taken_back_shows_the_end() -> None:
+    bodies = []
+    for uid, since in (("u", 1), ("v", 21)):
+        body = _known(uid, since)
+        other = f"{uid}-other", "other"
+        held = claim(since, other[0], entry=other[1], owner=uid, reserved=[uid])
+        bodies += [held, pod(since + 1, uid=uid, phase="Pending"), *_moved(body[1:])]
+        bodies.append(claim(since + 9, other[0], entry=other[1], owner=uid))
+    assert judge(bodies, undisturbed=True).violation_count == 2
+
+
+def test_a_reservation_that_is_taken_back_before_the_end_shows_nothing() -> None:
+    bodies = [_known("u", 1), _known("v", 11)]
+    for body in bodies:
+        released, ended = body[4], body[3]
+        body[3:5] = [
+            msgspec.structs.replace(released, resource_version=ended.resource_version),
+            msgspec.structs.replace(ended, resource_version=released.resource_version),
+        ]
+    assert judge([*bodies[0], *bodies[1]], undisturbed=True).verdict is verdicts.Verdict.VALID
 
 
 def test_one_such_pod_may_be_chance() -> None:
@@ -209,10 +264,7 @@ def test_a_sync_may_have_waited_for_a_claim_that_was_made_while_the_pod_ran() ->
     bodies = [_known(uid, since) for uid, since in (("u", 1), ("v", 21))]
     for body, uid in zip(bodies, "uv", strict=True):
         version = body[2].resource_version
-        body[3:] = [
-            msgspec.structs.replace(item, resource_version=item.resource_version + 1)
-            for item in body[3:]
-        ]
+        body[3:] = _moved(body[3:])
         body.insert(3, claim(version + 1, f"{uid}-other", entry="other", owner=uid))
     assert judge([*bodies[0], *bodies[1]], undisturbed=True).verdict is verdicts.Verdict.VALID
 
@@ -234,6 +286,19 @@ def test_it_is_owed_by_every_controller_of_a_run_with_traffic() -> None:
     assert controller_records.is_undisturbed(plan)
     explored = msgspec.structs.replace(plan, settings={**plan.settings, "token": "t"})
     assert not controller_records.is_undisturbed(explored)
+
+
+@pytest.mark.parametrize(
+    ("progress_s", "process", "is_owed"),
+    [(9.0, "claim-controller", True), (None, "claim-controller", False), (9.0, "scheduler", False)],
+)
+def test_without_traffic_a_run_to_its_end_owes_it(
+    progress_s: float | None, process: str, is_owed: bool
+) -> None:
+    plan = msgspec.structs.replace(
+        building.plan(), progress_s=progress_s, expected_steps=[process], settings={}
+    )
+    assert controller_records.applies(plan) is is_owed
 
 
 @pytest.mark.parametrize(

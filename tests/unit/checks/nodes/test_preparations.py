@@ -223,7 +223,9 @@ def check(*observations: records.Body, ran: list[Any]) -> verdicts.CheckResult:
 def test_a_pod_and_its_claim_may_be_in_the_final_lists_only() -> None:
     lists = [msgspec.structs.replace(item, type="FINAL") for item in (claim("c-1"), pod())]
     assert check(*lists, ran=[started(**OWN)]).verdict is VALID
-    assert check(*lists, ran=[started(**OWN, user_more="1")]).verdict is INVALID
+    more = check(*lists, ran=[started(**OWN, user_more="1")])
+    assert (more.verdict, more.violation_count) == (INVALID, 1)
+    assert more.reason == "container work of pod p: user_more is '1', not None"
 
 
 def test_a_container_of_which_nothing_or_not_all_was_observed_is_not_examined() -> None:
@@ -276,7 +278,11 @@ FAILED = records.ContainersFailed(
     [
         ([use("c-1", 2)], [started()], []),
         ([use("c-1", 0, 1), use("c-1", 2, 3)], [started()], []),
-        ([], [started()], ["was started while claim c-1 was not prepared on worker-0"]),
+        (
+            [],
+            [started()],
+            ["Container work of pod p was started while claim c-1 was not prepared on worker-0"],
+        ),
         ([use("c-1", 3), use("c-2", 1)], [started()], ["was not prepared on worker-0"]),
         ([use("c-1", 0, 2), use("c-1", 1, node="m")], [started()], ["was not prepared"]),
         ([use("c-1", 2)], [started(), FAILED], ["not started on worker-0: unresolvable CDI"]),
@@ -291,7 +297,8 @@ def test_a_container_starts_while_its_claim_is_prepared_on_its_node(
     assert (found.verdict, found.examined_count) == (INVALID if wrong else VALID, len(ran))
     assert len(found.violations) == len(wrong)
     assert all(words in one.text for words, one in zip(wrong, found.violations, strict=True))
-    assert isinstance(answer(judge, seen, [], *prepared), verdicts.NotExamined)
+    stranger = msgspec.structs.replace(started(), pod_uid="uid-of-q")
+    assert isinstance(answer(judge, seen, [stranger], *prepared), verdicts.NotExamined)
 
 
 # ------------------------------------------------------------------- what is expected
@@ -310,7 +317,8 @@ def allocated(*results: tuple[str, str], config: list[Any]) -> records.Observati
     requests = [{"name": "gpu"}, {"name": "nic"}]
     granted = [{"driver": d, "pool": "p", "device": "d", "request": r} for d, r in results]
     of_class = {"source": "FromClass", "opaque": {"driver": "nic", "parameters": {"mtu": 9000}}}
-    allocation = {"devices": {"results": granted, "config": [of_class]}}
+    own = {"source": "FromClaim", "opaque": {"driver": "nic", "parameters": {"route": "r"}}}
+    allocation = {"devices": {"results": granted, "config": [of_class, own]}}
     meta = {"name": "c-1", "namespace": "tests", "uid": "u", "resourceVersion": "1"}
     spec = {"devices": {"requests": requests, "config": config}}
     return observed(
@@ -348,17 +356,29 @@ def test_a_claim_is_judged_by_the_devices_that_it_had() -> None:
     assert check(GRANTED, pod(), freed, ran=[told]).verdict is VALID
 
 
-def test_containers_have_what_the_scheduler_has_claimed_for_their_resources() -> None:
-    mapping = {"containerName": "work", "requestName": "gpu"}
-    extended = {"resourceClaimName": "c-1", "requestMappings": [mapping]}
-    pod_of_resource = observed(
+def test_a_claim_that_is_made_again_has_nothing_of_the_one_before() -> None:
+    assert check(GRANTED, claim("c-1"), pod(), ran=[started(**OWN)]).verdict is VALID
+
+
+def pod_of_resource(claim: str, node: str) -> records.Observation:
+    """A pod whose container `work` has the request `gpu` of a claim of its scheduler."""
+    mapped = [("work", "gpu"), ("other", "nic")]
+    mappings = [{"containerName": name, "requestName": request} for name, request in mapped]
+    status = {"resourceClaimName": claim, "requestMappings": mappings}
+    return observed(
         "pods",
         {
             "metadata": POD,
-            "spec": {"containers": [{"name": "work"}]},
-            "status": {"extendedResourceClaimStatus": extended},
+            "spec": {"containers": [{"name": "work"}], "nodeName": node},
+            "status": {"extendedResourceClaimStatus": status},
         },
     )
+
+
+def test_containers_have_what_the_pod_was_bound_with_for_its_resources() -> None:
+    """Neither the claim of an attempt before it, nor one that was named later (H16)."""
+    named = [("c-0", ""), ("c-1", "worker-0"), ("c-2", "worker-0")]
+    seen = [GRANTED, *(pod_of_resource(*item) for item in named)]
     told = started(**OF_GPU, admin_mode="shared")
-    assert check(GRANTED, pod_of_resource, ran=[told]).verdict is VALID
-    assert check(GRANTED, pod_of_resource, ran=[started()]).verdict is INVALID
+    assert check(*seen, ran=[told]).verdict is VALID
+    assert check(*seen, ran=[started()]).verdict is INVALID
