@@ -11,13 +11,24 @@ from harness.fault_proxy import http_headers, statuses
 _WITHOUT_BODY = (204, 304)
 
 
-class ClientResponse:
-    """The response to one request of a client."""
+class ClientResponse(web.StreamResponse):
+    """The response to one request of a client; aiohttp, which gets it at last, writes no more."""
 
     def __init__(self, request: web.BaseRequest) -> None:
+        super().__init__()
         self._request, self._writer = request, request.writer
         self.keeps_alive = request.keep_alive
         """True if the client may send another request on the connection."""
+
+    @property
+    def keep_alive(self) -> bool:
+        return self.keeps_alive
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Do nothing: the head has been written."""
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Do nothing: the body has been written."""
 
     async def begin(
         self, status: int, reason: str, headers: http_headers.Headers, *, is_stream: bool = False
@@ -33,7 +44,7 @@ class ClientResponse:
         if is_stream:
             self._writer.send_headers()
 
-    async def write(self, piece: bytes) -> None:
+    async def send_piece(self, piece: bytes) -> None:
         """Send a piece of the body; it goes out before anything else can happen.
 
         Returns when the client has read most of what it was sent. Raises ConnectionError if the
@@ -73,22 +84,3 @@ class ClientResponse:
         self.keeps_alive = False
         if self._request.transport is not None:
             listening.reset(self._request.transport)
-
-
-class WrittenResponse(web.StreamResponse):
-    """Marks for aiohttp a response that has been written already."""
-
-    def __init__(self, *, keeps_alive: bool) -> None:
-        super().__init__()
-        self._keeps_alive = keeps_alive
-
-    @property
-    def keep_alive(self) -> bool | None:
-        """True if aiohttp is to read another request from the connection."""
-        return self._keeps_alive
-
-    async def prepare(self, request: web.BaseRequest) -> None:
-        """Do nothing: the head has been written."""
-
-    async def write_eof(self, data: bytes = b"") -> None:
-        """Do nothing: the body has been written."""

@@ -30,15 +30,11 @@ _OF_A_STORE = (injection.Stale, injection.Overlook)
 """Actions that need an older state; the proxy finds one for some reads only."""
 
 
-class TooLargeError(Exception):
-    """The body of a request is larger than BODY_BYTES_MAX."""
-
-
 class Exchange:
     """One request and its response."""
 
     def __init__(self, client: "proxied_clients.ProxiedClient", request: web.BaseRequest) -> None:
-        self._client, self._request = client, request
+        self._client, self._request = client, request.clone(client_max_size=BODY_BYTES_MAX)
         self.response = client_responses.ClientResponse(request)
         self._path, _, self._query = request.raw_path.partition("?")
         self._call = api_calls.parse(request.method, self._path, self._query)
@@ -47,9 +43,9 @@ class Exchange:
         """Pass the request and its response, unless a fault applies.
 
         Raises NoResponseError if the API server gives no response, ConnectionError if the client
-        has gone, TooLargeError if the body of the request is too large.
+        has gone, HTTPRequestEntityTooLarge if the body of the request is too large.
         """
-        body = await self._read_body()
+        body = await self._request.read() if self._request.body_exists else None
         if self._client.faults.wants("request", self._client.name):
             await self._pass_unless_struck(body)
         else:
@@ -78,17 +74,6 @@ class Exchange:
                 await self._relay(await self._send(body))
 
     # ----------------------------------------------------------- the request
-
-    async def _read_body(self) -> bytes | None:
-        if not self._request.body_exists:
-            return None
-        pieces, size = [], 0
-        while piece := await self._request.content.readany():
-            pieces.append(piece)
-            size += len(piece)
-            if size > BODY_BYTES_MAX:
-                raise TooLargeError
-        return b"".join(pieces)
 
     async def _send(self, body: bytes | None) -> aiohttp.ClientResponse:
         is_watch = self._call.verb == "watch"
@@ -125,13 +110,13 @@ class Exchange:
     async def _find_stale(
         self, facts: matching.Facts
     ) -> dict[injection.Stale, stale_reads.StaleRead]:
-        client = self._client
-        if not stale_reads.is_read(self._call) or not client.notes.are_wanted:
+        """Return the answers that faults may give instead: none that is not stale."""
+        wanted = self._client.notes.wanted(facts) if stale_reads.is_read(self._call) else ()
+        if not wanted:
             return {}
         headers = http_headers.of_request(self._request.headers, is_compressible=False)
         read = stale_reads.Read(self._call, self._path, self._query, headers)
-        wanted = stale_reads.wanted(client.faults, facts)
-        return await stale_reads.find(read, client.upstream, client.notes, wanted)
+        return await stale_reads.find(read, self._client.upstream, self._client.notes, wanted)
 
     # ---------------------------------------------------------- the response
 
@@ -154,7 +139,7 @@ class Exchange:
         await self.response.begin(answer.status, answer.reason or "", headers)
         piece = await _next_piece(answer.content)
         while not answer.content.at_eof():
-            await self.response.write(piece)
+            await self.response.send_piece(piece)
             piece = await _next_piece(answer.content)
         await self.response.end(piece)
 
@@ -186,7 +171,7 @@ class Exchange:
     async def _truncate(self, answer: upstreams.WholeAnswer) -> None:
         answer.headers["Content-Length"] = str(len(answer.body))
         await self.response.begin(answer.status, answer.reason, answer.headers, is_stream=True)
-        await self.response.write(answer.body[: len(answer.body) // 2])
+        await self.response.send_piece(answer.body[: len(answer.body) // 2])
         self.response.reset()
 
     async def _relay_watch(self, answer: aiohttp.ClientResponse) -> None:
@@ -240,7 +225,5 @@ def _rejection(action: injection.Reject) -> dict[str, Any]:
 
 
 def _asks_for_initial_events(query: str) -> bool:
-    if "sendInitialEvents" not in query:
-        return False
-    values = urllib.parse.parse_qs(query).get("sendInitialEvents", [])
-    return values[:1] == ["true"] or values[:1] == ["1"]
+    values = urllib.parse.parse_qs(query).get("sendInitialEvents", [""])
+    return values[0] in ("true", "1")

@@ -1,5 +1,8 @@
-"""Which headers the proxy passes: all but those that belong to one connection."""
+"""Which headers the proxy passes, all but those of one connection, and which token it asks for."""
 
+import hmac
+
+from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
 
 _HOP_BY_HOP = (
@@ -18,6 +21,11 @@ _OF_THE_PROXY = ("Authorization", "Host", "Content-Length", "Expect")
 """Headers of requests that differ on the other side: the body's length is computed again."""
 
 Headers = CIMultiDict[str]
+
+
+def has_token(request: web.BaseRequest, token: str) -> bool:
+    given = request.headers.get("Authorization", "").encode(errors="replace")
+    return hmac.compare_digest(given, f"Bearer {token}".encode())
 
 
 def of_request(headers: CIMultiDictProxy[str], *, is_compressible: bool) -> Headers:

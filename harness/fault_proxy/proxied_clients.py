@@ -1,7 +1,6 @@
 """The clients of the proxy: each has its own port, token and API server connection."""
 
 import asyncio
-import hmac
 import logging
 import secrets
 from collections.abc import Callable, Coroutine
@@ -11,8 +10,8 @@ import aiohttp
 from aiohttp import web
 
 from harness.fault_proxy import (
-    client_responses,
     exchanges,
+    http_headers,
     settings,
     stale_reads,
     statuses,
@@ -23,7 +22,6 @@ from harness.faults import injection
 
 Note = Callable[[str], None]
 _Result = TypeVar("_Result")
-_TOKEN_BYTES = 32
 _silent = logging.getLogger("harness.fault_proxy.aiohttp")
 _silent.addHandler(logging.NullHandler())
 _silent.propagate = False  # aiohttp logs malformed requests with a traceback
@@ -44,8 +42,7 @@ class ProxiedClient:
         self.name, self.settings = client.name, client
         self.upstream = upstreams.Upstream(client, session)
         self.faults, self.notes = faults, notes
-        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
-        self._authorization = f"Bearer {self.token}".encode()
+        self.token = secrets.token_urlsafe()
         self._note = note
         self._is_upstream_lost = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -62,7 +59,7 @@ class ProxiedClient:
             max_headers=upstreams.HEADERS_MAX,
         )
 
-    def keep(self, work: Coroutine[Any, Any, _Result]) -> "asyncio.Task[_Result]":
+    def keep(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
         """Start work that goes on even if the client of the request disconnects."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -77,7 +74,7 @@ class ProxiedClient:
             await asyncio.wait(self._tasks, timeout=timeout_s)
         await self.server.shutdown(timeout_s)
 
-    def _forget(self, task: "asyncio.Task[Any]") -> None:
+    def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._note_loss(error)
@@ -94,7 +91,7 @@ class ProxiedClient:
         except upstreams.NoResponseError as error:
             self._note_loss(error)
             exchange.response.reset()
-        except exchanges.TooLargeError:
+        except web.HTTPRequestEntityTooLarge:
             exchange.response.keeps_alive = False  # the rest of the body has not been read
             message = f"expected a body of at most {exchanges.BODY_BYTES_MAX} bytes"
             refusal = statuses.failure(413, "RequestEntityTooLarge", message)
@@ -104,11 +101,10 @@ class ProxiedClient:
         except Exception as error:  # noqa: BLE001 - the outermost edge: cut one client, serve others
             self._note(f"{self.name}: {request.method} {request.path}: {error!r}")
             exchange.response.reset()
-        return client_responses.WrittenResponse(keeps_alive=exchange.response.keeps_alive)
+        return exchange.response
 
     def _refuse(self, request: web.BaseRequest) -> dict[str, Any] | None:
-        given = request.headers.get("Authorization", "").encode(errors="replace")
-        if not hmac.compare_digest(given, self._authorization):
+        if not http_headers.has_token(request, self.token):
             return statuses.failure(
                 401, "Unauthorized", f"expected the token of {self.name} at the fault proxy"
             )

@@ -33,16 +33,19 @@ class VersionNotes:
         self.last_collection = ""
         """The path of the collection that a client has read last, which it may read again."""
 
-    @property
-    def are_wanted(self) -> bool:
-        return self._faults.wants("request") and any(
-            isinstance(fault.spec.action, injection.Stale) for fault in self._faults.all()
-        )
+    def wanted(self, facts: matching.Facts | None = None) -> set[injection.Stale]:
+        """Return the actions of faults that may make reads stale; with facts, this read."""
+        return {
+            fault.spec.action
+            for fault in self._faults.all()
+            if isinstance(fault.spec.action, injection.Stale)
+            and (facts is None or fault.may_apply_to("request", facts))
+        }
 
     def begin(self, upstream: upstreams.Upstream) -> None:
         """Note versions from now on if they are needed and not noted yet."""
         is_noting = self._task is not None and not self._task.done()
-        if (self._always or self.are_wanted) and not is_noting:
+        if (self._always or self.wanted()) and not is_noting:
             self.times.clear()  # nothing is known of the time between
             self._task = asyncio.create_task(self._take(upstream))
 
@@ -51,7 +54,7 @@ class VersionNotes:
             self._task.cancel()
 
     async def _take(self, upstream: upstreams.Upstream) -> None:
-        while self._always or self.are_wanted:
+        while self._always or self.wanted():
             if version := await _version_now(upstream, self.last_collection or _ANY_COLLECTION):
                 self.times.note(version)
             await asyncio.sleep(INTERVAL_S)
@@ -95,17 +98,6 @@ class StaleRead(NamedTuple):
 
 def is_read(call: api_calls.ApiCall) -> bool:
     return call.verb in ("get", "list") and bool(call.resource) and not call.subresource
-
-
-def wanted(faults: injection.Faults, facts: matching.Facts) -> set[injection.Stale]:
-    """Return the actions of faults that may make this read stale."""
-    return {
-        fault.spec.action
-        for fault in faults.all()
-        if isinstance(fault.spec.action, injection.Stale)
-        and not fault.is_used_up
-        and matching.matches(fault.spec.match, facts)
-    }
 
 
 async def find(

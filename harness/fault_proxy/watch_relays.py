@@ -119,7 +119,7 @@ class WatchRelay:
         if self._queue:
             self._put(event_queues.Item(frames))
         else:
-            await self._response.write(frames)
+            await self._response.send_piece(frames)
 
     def _put(self, item: event_queues.Item) -> None:
         self._is_over = self._is_over or item.ending is not None
@@ -134,7 +134,7 @@ class WatchRelay:
                 self._filled.clear()
                 await self._filled.wait()
             if item.frame:
-                await self._response.write(item.frame)
+                await self._response.send_piece(item.frame)
             self._queue.pop()  # not before it is written: until then, later ones queue up
             if self._queue.size_bytes <= QUEUED_BYTES_MAX:
                 self._has_room.set()

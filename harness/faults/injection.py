@@ -187,12 +187,14 @@ class Fault:
     def is_used_up(self) -> bool:
         return self.spec.count is not None and self.applied_count >= self.spec.count
 
+    def may_apply_to(self, point: Point, facts: matching.Facts) -> bool:
+        spec = self.spec
+        return spec.point == point and not self.is_used_up and matching.matches(spec.match, facts)
+
     def applies_to(self, point: Point, facts: matching.Facts, is_possible: IsPossible) -> bool:
         """Return whether it applies; only a match counts and draws a random number."""
         spec = self.spec
-        if spec.point != point or self.is_used_up or not matching.matches(spec.match, facts):
-            return False
-        if not is_possible(spec.action):
+        if not self.may_apply_to(point, facts) or not is_possible(spec.action):
             return False
         self.matched_count += 1
         position = self.matched_count - spec.skip
