@@ -19,7 +19,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -40,21 +39,11 @@ class Use(enum.IntEnum):
     """The use of a lock, of which the uses of its parts say more."""
 
 
-class Lock(Protocol):
-    """A mutual exclusion lock, used with `with`."""
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...  # noqa: FBT001, FBT002
-    def release(self) -> None: ...
-    def __enter__(self) -> bool: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+Lock: TypeAlias = contextlib.AbstractContextManager[bool | None]
+"""A mutual exclusion lock, used with `with`."""
 
 
-class Condition(Lock, Protocol):
+class Condition(contextlib.AbstractContextManager[bool | None], Protocol):
     """A condition variable with its own lock; `wait` returns False on timeout."""
 
     def wait(self, timeout: float | None = None) -> bool: ...
@@ -62,24 +51,38 @@ class Condition(Lock, Protocol):
     def notify_all(self) -> None: ...
 
 
-class Baton(Protocol):
+class Baton:
     """A role that one thread at a time has: taken and put down under a condition variable's lock.
 
-    To an explorer, a thread that awaits it cannot go on, as with a lock. A flag and waiting in a
-    loop do the same, in many more interleavings.
+    To an explorer, a thread that awaits it cannot go on, as with a lock. Here it is a flag and
+    waiting in a loop, which would be many more interleavings.
     """
 
-    @property
-    def is_taken(self) -> bool: ...
+    def __init__(self, changed: Condition) -> None:
+        self._changed, self._is_taken = changed, False
 
-    def awaited(self) -> contextlib.AbstractContextManager[None]:
+    @property
+    def is_taken(self) -> bool:
+        return self._is_taken
+
+    @contextlib.contextmanager
+    def awaited(self) -> Iterator[None]:
         """Wait until no thread has it; the `with` block holds the lock, as one of `in_parts`."""
+        with self._changed:
+            while self._is_taken:
+                self._changed.wait()
+            yield
 
     def take(self) -> None:
         """Take it, under the lock. Raises RuntimeError if a thread has it."""
+        if self._is_taken:
+            raise RuntimeError("expected a baton that no thread has")
+        self._is_taken = True
 
     def put_down(self) -> None:
         """Put it down, under the lock, and wake those who await it."""
+        self._is_taken = False
+        self._changed.notify_all()
 
 
 class Thread(Protocol):
@@ -89,29 +92,6 @@ class Thread(Protocol):
     def name(self) -> str: ...
     def join(self, timeout: float | None = None) -> None: ...
     def is_alive(self) -> bool: ...
-
-
-class RealBaton:
-    """A flag under the lock of a condition variable."""
-
-    def __init__(self, guard: Condition) -> None:
-        self._guard, self.is_taken = guard, False
-
-    @contextlib.contextmanager
-    def awaited(self) -> Iterator[None]:
-        with self._guard:
-            while self.is_taken:
-                self._guard.wait()
-            yield
-
-    def take(self) -> None:
-        if self.is_taken:
-            raise RuntimeError("expected a baton that no thread has")
-        self.is_taken = True
-
-    def put_down(self) -> None:
-        self.is_taken = False
-        self._guard.notify_all()
 
 
 class Runtime:
@@ -130,12 +110,12 @@ class Runtime:
 
     def baton(self, guard: Condition, name: str) -> Baton:
         del name
-        return RealBaton(guard)
+        return Baton(guard)
 
-    def reading(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+    def reading(self, guard: Lock) -> Lock:
         return guard
 
-    def in_parts(self, guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+    def in_parts(self, guard: Lock) -> Lock:
         return guard
 
     def uses(self, guard: Lock, how: Use, part: Part) -> None:
@@ -199,7 +179,7 @@ def baton(guard: Condition, name: str) -> Baton:
     return _runtime.baton(guard, name)
 
 
-def reading(guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+def reading(guard: Lock) -> Lock:
     """Return the lock for a `with` block that only reads what it guards.
 
     Two such blocks may come in either order, which spares an explorer half of the orders. The block
@@ -208,7 +188,7 @@ def reading(guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
     return _runtime.reading(guard)
 
 
-def in_parts(guard: Lock) -> contextlib.AbstractContextManager[bool | None]:
+def in_parts(guard: Lock) -> Lock:
     """Return the lock for a `with` block that names every part that it uses, by the three below.
 
     Two such blocks may come in either order unless they use one part, which spares an explorer most

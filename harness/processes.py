@@ -141,10 +141,7 @@ def start(
     try:
         with log.open("ab") as output, _holding_interrupts() as interrupts:
             environment = {**os.environ, **(env or {})}
-            child: Child | None = None
-            if with_parent:
-                child = _forked(argv, output, environment, folder)
-            child = child or _started(argv, output, environment, folder, with_parent=with_parent)
+            child = _started(argv, output, environment, folder, with_parent=with_parent)
     except OSError as error:
         raise errors.ProcessError(f"expected to start {name} ({argv[0]}): {error}") from error
     process = Process(name, child, log)
@@ -175,18 +172,6 @@ def prepare() -> None:
         signal.raise_signal(interrupts[0])
 
 
-def _forked(
-    argv: Sequence[str],
-    output: BinaryIO,
-    environment: Mapping[str, str],
-    folder: pathlib.Path | None,
-) -> prepared_processes.Fork | None:
-    """Return a process that the template has forked; None if there is none, or another program."""
-    if not _templates or [*argv[: len(command())]] != command():
-        return None
-    return _templates[0].fork(argv, output=output.fileno(), environment=environment, folder=folder)
-
-
 def _started(
     argv: Sequence[str],
     output: BinaryIO,
@@ -194,7 +179,12 @@ def _started(
     folder: pathlib.Path | None,
     *,
     with_parent: bool,
-) -> "subprocess.Popen[bytes]":
+) -> Child:
+    """Have the template fork a process, if it can; start it otherwise."""
+    if with_parent and _templates and [*argv[: len(command())]] == command():
+        fork = _templates[0].fork
+        if child := fork(argv, output=output.fileno(), environment=environment, folder=folder):
+            return child
     popen = bound_processes.popen if with_parent else subprocess.Popen
     return _on_lasting_thread(
         lambda: popen(

@@ -89,15 +89,11 @@ def _runs(mark: pytest.Mark) -> int:
     """Return the number of runs that a mark asks for; raise UsageError if it is none."""
     given = [*mark.args, *mark.kwargs.values()]
     runs = given[0] if given else 1
-    if mark.kwargs.keys() - {"runs"} or len(given) > 1 or not _is_count(runs):
+    if mark.kwargs.keys() - {"runs"} or len(given) > 1 or type(runs) is not int or runs < 1:
         raise pytest.UsageError(
             f"expected @pytest.mark.{MARK}(runs=N) with N of at least 1, got {_words(mark)}"
         )
-    return int(runs)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return runs
 
 
 def _words(mark: pytest.Mark) -> str:

@@ -9,6 +9,7 @@ it rejects host names with an underscore.
 
 import dataclasses
 import datetime
+import inspect
 import ipaddress
 import os
 import pathlib
@@ -38,11 +39,10 @@ class Authority:
         """`name` is its common name; `days` the validity of its own and all signed certificates."""
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name, self._days = _name(name), days
-        usage = _usage(key_cert_sign=True, crl_sign=True)
         certificate = (
             self._builder(self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(usage, critical=True)
+            .add_extension(_usage("key_cert_sign", "crl_sign"), critical=True)
             .sign(self._key, hashes.SHA256())
         )
         self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
@@ -66,7 +66,7 @@ class Authority:
         builder = (
             self._builder(subject, key.public_key())
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_usage(digital_signature=True), critical=True)
+            .add_extension(_usage("digital_signature"), critical=True)
             .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
         )
         if names is not None:
@@ -132,17 +132,6 @@ def _address(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def _usage(
-    *, key_cert_sign: bool = False, crl_sign: bool = False, digital_signature: bool = False
-) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=digital_signature,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=key_cert_sign,
-        crl_sign=crl_sign,
-        encipher_only=False,
-        decipher_only=False,
-    )
+def _usage(*allowed: str) -> x509.KeyUsage:
+    names = inspect.signature(x509.KeyUsage).parameters
+    return x509.KeyUsage(**{name: name in allowed for name in names})

@@ -201,8 +201,8 @@ def _number(part: concurrency.Part) -> int:
     return zlib.crc32("\0".join(part).encode())
 
 
-class ControlledBaton(tasks.Shared):
-    """A role that one task at a time has: taken and put down under a condition variable's lock.
+class ControlledBaton(tasks.Shared, concurrency.Baton):
+    """A role that one task at a time has.
 
     To take it and to put it down are uses of an object of its own, besides those of the lock. A
     task that awaits it cannot go on, and the task that has it holds it like a lock, so that no race

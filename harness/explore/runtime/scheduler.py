@@ -78,15 +78,15 @@ class ControlledRuntime(concurrency.Runtime):
     def baton(self, guard: concurrency.Condition, name: str) -> concurrency.Baton:
         if isinstance(guard, locks.ControlledLock):
             return locks.ControlledBaton(self, guard, name, self.first_past())
-        return concurrency.RealBaton(guard)
+        return concurrency.Baton(guard)
 
-    def reading(self, guard: concurrency.Lock) -> contextlib.AbstractContextManager[bool | None]:
+    def reading(self, guard: concurrency.Lock) -> concurrency.Lock:
         """Return the lock for a `with` block whose order among others like it does not matter."""
         if isinstance(guard, locks.ControlledLock):
             return locks.ReadLock(guard)
         return guard
 
-    def in_parts(self, guard: concurrency.Lock) -> contextlib.AbstractContextManager[bool | None]:
+    def in_parts(self, guard: concurrency.Lock) -> concurrency.Lock:
         """Return the lock for a `with` block that names every part that it uses."""
         if isinstance(guard, locks.ControlledLock):
             return locks.PartLock(guard)
