@@ -92,12 +92,11 @@ def listed(shipped: Mapping[entry_points.Kind, Collection[str]]) -> PluginList:
     `shipped`: the names of what Flake Hunt ships of each kind.
     """
     try:
-        discovery.packages()
+        found_of = {kind: discovery.found(kind) for kind in entry_points.KINDS}
     except errors.PluginError as error:
         return PluginList(plugins=[], problem=str(error))
     rows = []
-    for kind in entry_points.KINDS:
-        found = discovery.found(kind)
+    for kind, found in found_of.items():
         for plugin in found:
             why = discovery.objection_to(plugin, found, shipped=shipped.get(kind, ()))
             rows.append(ListedPlugin(**dataclasses.asdict(plugin), problem=why or problem(plugin)))

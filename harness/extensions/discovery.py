@@ -4,7 +4,6 @@ An installed package declares them in its metadata, and a folder that FLAKE_HUNT
 its pyproject.toml. A name belongs to one package, and what Flake Hunt ships keeps its name.
 """
 
-import dataclasses
 import functools
 import importlib.metadata
 import os
@@ -22,22 +21,6 @@ VARIABLE = "FLAKE_HUNT_PLUGINS"
 """Environment variable with the folders, separated as those of PATH; processes inherit it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A package of plug-ins in a folder."""
-
-    name: str
-    plugins: tuple[entry_points.Plugin, ...]
-
-
-def packages() -> list[Source]:
-    """Return the packages that FLAKE_HUNT_PLUGINS names.
-
-    Raises PluginError for a folder without a pyproject.toml with name and entry points.
-    """
-    return [_package(pathlib.Path(name)) for name in _folders()]
-
-
 def _folders() -> list[str]:
     """Return absolute paths, and pass them on: other processes may start in other folders."""
     value = os.environ.get(VARIABLE, "")
@@ -47,27 +30,26 @@ def _folders() -> list[str]:
     return folders
 
 
-def _package(folder: pathlib.Path) -> Source:
+def _package(folder: pathlib.Path) -> tuple[str, list[entry_points.Plugin]]:
+    """Return the name and the plug-ins of a package.
+
+    Raises PluginError for a folder without a pyproject.toml with name and entry points.
+    """
     path = folder / "pyproject.toml"
     try:
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-        name, groups = str(project["name"]), project.get("entry-points", {})
-        return Source(name=name, plugins=tuple(_plugins(folder, project, groups)))
+        return str(project["name"]), list(_plugins(folder, project))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise _reject(folder, f"{path.name} cannot be read ({error})") from error
     except (KeyError, TypeError, AttributeError) as error:
         raise _reject(folder, f"{path.name} lacks [project] with a name ({error!r})") from error
 
 
-def _plugins(
-    folder: pathlib.Path, project: dict[str, Any], groups: dict[str, Any]
-) -> Iterator[entry_points.Plugin]:
+def _plugins(folder: pathlib.Path, project: dict[str, Any]) -> Iterator[entry_points.Plugin]:
     source = folder / "src" if (folder / "src").is_dir() else folder
-    for group_name, entries in groups.items():
-        kind = entry_points.kind_of(group_name)
-        if kind is None:
-            continue
-        for name, target in entries.items():
+    groups = project.get("entry-points", {})
+    for kind in entry_points.KINDS:
+        for name, target in groups.get(entry_points.group(kind), {}).items():
             yield entry_points.Plugin(
                 kind=kind,
                 name=name,
@@ -94,19 +76,16 @@ def found(kind: entry_points.Kind) -> list[entry_points.Plugin]:
     A package in FLAKE_HUNT_PLUGINS replaces the installed one of its name. Raises PluginError for a
     folder there that is no package.
     """
-    sources = packages()
-    plugins = [plugin for source in sources for plugin in source.plugins if plugin.kind == kind]
-    replaced = {source.name for source in sources}
-    plugins += [plugin for plugin in _installed(kind) if plugin.package not in replaced]
+    sources = [_package(pathlib.Path(name)) for name in _folders()]
+    replaced = {name for name, _ in sources}
+    plugins = [plugin for _, own in sources for plugin in own if plugin.kind == kind]
+    installed = _installed(kind, tuple(sys.path))
+    plugins += [plugin for plugin in installed if plugin.package not in replaced]
     return sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
 
 
-def _installed(kind: entry_points.Kind) -> tuple[entry_points.Plugin, ...]:
-    return _installed_in(kind, tuple(sys.path))
-
-
 @functools.cache
-def _installed_in(kind: entry_points.Kind, _: tuple[str, ...]) -> tuple[entry_points.Plugin, ...]:
+def _installed(kind: entry_points.Kind, _: tuple[str, ...]) -> tuple[entry_points.Plugin, ...]:
     """Return the plug-ins of installed packages; each look reads the metadata of all of them."""
     return tuple(
         entry_points.Plugin(

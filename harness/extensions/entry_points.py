@@ -8,7 +8,6 @@ Kind: TypeAlias = Literal[
 ]
 """The kinds of plug-ins."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
-_PREFIX = "flake_hunt."
 _NOUNS: dict[Kind, str] = {
     "scenarios": "scenario",
     "clusters": "cluster profile",
@@ -46,9 +45,4 @@ class Plugin:
 
 
 def group(kind: Kind) -> str:
-    return _PREFIX + kind
-
-
-def kind_of(group_name: str) -> Kind | None:
-    """Return the kind of an entry point group; None if it is none of Flake Hunt's."""
-    return next((kind for kind in KINDS if group(kind) == group_name), None)
+    return f"flake_hunt.{kind}"
