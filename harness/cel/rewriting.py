@@ -53,7 +53,9 @@ def _expanded(tokens: list[str]) -> str:
             continue
         end = _closing(tokens, opening)
         arguments = _split(tokens[opening + 1 : end])
-        shown.append(_replaced(tokens[at], arguments) or _unchanged(tokens[at : end + 1]))
+        shown.append(
+            _replaced(tokens[at], arguments) or tokens[at] + _expanded(tokens[at + 1 : end + 1])
+        )
         at = end + 1
     return "".join(shown)
 
@@ -89,11 +91,6 @@ def _split(tokens: list[str]) -> list[list[str]]:
         else:
             arguments[-1].append(word)
     return arguments
-
-
-def _unchanged(tokens: list[str]) -> str:
-    """Return a macro with one variable, with the macros in its arguments replaced."""
-    return tokens[0] + _expanded(tokens[1:])
 
 
 def _replaced(macro: str, arguments: list[list[str]]) -> str | None:

@@ -5,7 +5,7 @@ the few messages of google/api/expr/v1alpha1's checked.proto and syntax.proto th
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from harness import protobuf_wire
@@ -20,6 +20,25 @@ _KINDS: dict[int, Kind] = {
     8: "map",
     9: "comprehension",
 }
+_PARTS: dict[Kind, tuple[int, ...]] = {
+    "identifier": (1,),
+    "select": (2, 1),
+    "call": (2, 1, 3),
+    "list": (0, 1),
+    "map": (1, 3, 4),
+    "comprehension": (1, 2, 4, 5, 6, 7),
+}
+"""Fields of the name (0: there is none) and of the operands; a map has its own in its entries."""
+_CONSTANTS: dict[int, Callable[[Any], Any]] = {
+    1: lambda _: None,
+    2: bool,
+    3: protobuf_wire.int64,
+    4: int,
+    5: float,
+    6: bytes.decode,
+    7: bytes,
+}
+"""Field of each kind of constant -> its value from that on the wire."""
 _PRIMITIVES = ("", "bool", "int", "uint", "double", "string", "bytes")
 _WELL_KNOWN = ("", "any", "timestamp", "duration")
 Fields = dict[int, list[Any]]
@@ -68,48 +87,13 @@ def _node(data: bytes) -> Node:
     node = Node(_one(fields, 2, 0), _KINDS[number])
     body = _fields(fields[number][0])
     if node.kind == "constant":
-        node.value = _constant(body)
-    elif node.kind == "identifier":
-        node.name = _text(body, 1)
-    elif node.kind == "select":
-        node.name, node.operands = _text(body, 2), [_node(body[1][0])]
-    elif node.kind == "call":
-        node.name = _text(body, 2)
-        node.operands = [_node(item) for item in (*body.get(1, ()), *body.get(3, ()))]
-    elif node.kind == "comprehension":
-        node.name = _text(body, 1)
-        node.operands = [_node(body[key][0]) for key in (2, 4, 5, 6, 7)]
-    else:
-        _fill_literal(node, body)
+        node.value = next(_CONSTANTS[key](values[0]) for key, values in body.items())
+        return node
+    name, *operands = _PARTS[node.kind]
+    node.name = _text(body, name)
+    bodies = map(_fields, body.get(2, ())) if node.kind == "map" else [body]
+    node.operands = [_node(item) for one in bodies for key in operands for item in one.get(key, ())]
     return node
-
-
-def _fill_literal(node: Node, body: Fields) -> None:
-    if node.kind == "list":
-        node.operands = [_node(item) for item in body.get(1, ())]
-        return
-    entries = [_fields(item) for item in body.get(2, ())]
-    node.name = _text(body, 1)
-    node.operands = [_node(item) for entry in entries for item in (entry[3][0], entry[4][0])]
-
-
-def _constant(body: Fields) -> Any:
-    for number, values in body.items():
-        value = values[0]
-        match number:
-            case 1:
-                return None
-            case 2:
-                return bool(value)
-            case 3:
-                return value - 2**64 if value >= 2**63 else value
-            case 4 | 5:
-                return value
-            case 6:
-                return value.decode()
-            case 7:
-                return bytes(value)
-    raise ValueError(f"expected a constant of a known kind, got fields {sorted(body)}")
 
 
 def _type(data: bytes) -> str:

@@ -319,11 +319,13 @@ def to_error(code: int, body: bytes) -> ApiError:
     if not isinstance(status, dict) or status.get("kind") != "Status":
         text = body[:_MESSAGE_CHARACTERS_MAX].decode(errors="replace")
         return ApiError(code, "", text or "(no body)")
-    return ApiError(
-        int(status.get("code") or code),
-        str(status.get("reason") or ""),
-        str(status.get("message") or ""),
-    )
+    return error_of(status, code)
+
+
+def error_of(status: Object, code: int) -> ApiError:
+    """Return the error of a `Status`; `code` if it has none of its own."""
+    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
+    return ApiError(int(status.get("code") or code), reason, message)
 
 
 def _with_query(path: str, query: Mapping[str, str]) -> str:

@@ -8,7 +8,6 @@ ends.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeGuard
 
 import msgspec
 
@@ -161,7 +160,7 @@ class Informer(reflectors.Reflector):
         Those of an authorizer must have lasted for REFUSED_MIN_S, too.
         """
         self._problem = str(error)
-        if self._version or not _is_refusal(error):
+        if self._version or not (isinstance(error, apis.ApiError) and error.code in _REMEDIES):
             self._refusals = 0
             return
         now_s = concurrency.monotonic_s()
@@ -169,7 +168,10 @@ class Informer(reflectors.Reflector):
         self._refusals += 1
         least_s = REFUSED_MIN_S if backoffs.is_transient(error) else 0.0
         if self._refusals >= REFUSALS_MAX and now_s - self._refused_since_s >= least_s:
-            self._refusal = _refused(self._resource, error)
+            plural = self._resource.plural
+            self._refusal = errors.KubeconfigError(
+                f"expected to list {plural}, got {error}; {_REMEDIES[error.code].format(plural=plural)}"
+            )
             self._synced.set()
 
     def _list(self) -> None:
@@ -184,25 +186,21 @@ class Informer(reflectors.Reflector):
             handler.on_list_begin()
         for obj in listing.items if self._trims else ():
             obj["metadata"].pop("managedFields", None)
-        self._replace({key_of(obj): obj for obj in listing.items})
+        present = {key_of(obj): obj for obj in listing.items}
+        for key in [key for key in self._objects if key not in present]:
+            self._delete(key, self._objects[key])
+        for key, obj in present.items():
+            self._put(key, obj)
         for handler in self._handlers:
             handler.on_list_end(listing.resource_version)
         self._version = listing.resource_version
         self._synced.set()
 
-    def _replace(self, present: dict[str, Object]) -> None:
-        for key in [key for key in self._objects if key not in present]:
-            self._delete(key, self._objects[key])
-        for key, obj in present.items():
-            self._put(key, obj)
-
     def _receive(self, line: bytes) -> None:
         event = _events.decode(line)
         obj = event.object
         if event.type == "ERROR":
-            raise apis.ApiError(
-                int(obj.get("code") or 500), str(obj.get("reason")), str(obj.get("message"))
-            )
+            raise apis.error_of(obj, 500)
         if self._trims:
             obj["metadata"].pop("managedFields", None)
         version = obj["metadata"]["resourceVersion"]
@@ -243,12 +241,3 @@ class Informer(reflectors.Reflector):
         if known is not None:
             for handler in self._handlers:
                 handler.on_delete(last)
-
-
-def _is_refusal(error: errors.HarnessError) -> TypeGuard[apis.ApiError]:
-    return isinstance(error, apis.ApiError) and error.code in _REMEDIES
-
-
-def _refused(resource: apis.Resource, error: apis.ApiError) -> errors.KubeconfigError:
-    remedy = _REMEDIES[error.code].format(plural=resource.plural)
-    return errors.KubeconfigError(f"expected to list {resource.plural}, got {error}; {remedy}")

@@ -78,15 +78,11 @@ def run(options: RecorderOptions) -> int:
     recorder.start()
     if options.ready_file is not None:
         processes.touch_ready(options.ready_file)
-    _wait(stopped, recorder)
+    while not stopped.wait(0.2):
+        recorder.raise_failure()
     recorder.finish()
     writer.close()
     return 0
-
-
-def _wait(stopped: processes.StopEvent, recorder: "Recorder") -> None:
-    while not stopped.wait(0.2):
-        recorder.raise_failure()
 
 
 class Recorder:
@@ -201,18 +197,15 @@ class ResourceStream(reflectors.Reflector):
         self, listed: _List, purpose: Literal["first", "relist", "final"]
     ) -> list[records.Body]:
         now = clocks.monotonic_ns()
-        body: list[records.Body] = [
-            records.Listed(
-                resource=self._resource.plural,
-                purpose=purpose,
-                resource_version=int(listed.metadata.resourceVersion),
-                count=len(listed.items),
-                ts_ns=now,
-            )
-        ]
+        head = records.Listed(
+            resource=self._resource.plural,
+            purpose=purpose,
+            resource_version=int(listed.metadata.resourceVersion),
+            count=len(listed.items),
+            ts_ns=now,
+        )
         kind: Kind = "FINAL" if purpose == "final" else "LISTED"
-        body += [self._observation(kind, item, _meta(item), now) for item in listed.items]
-        return body
+        return [head, *(self._observation(kind, item, _meta(item), now) for item in listed.items)]
 
     def _run(self) -> None:
         try:
@@ -224,14 +217,15 @@ class ResourceStream(reflectors.Reflector):
         self.take_list("relist")
 
     def _note_gap(self, error: apis.ApiError) -> None:
+        if self._stopped.is_set():
+            return
         gap = records.Gap(
             resource=self._resource.plural,
             after_resource_version=int(self._version),
             reason=str(error),
             ts_ns=clocks.monotonic_ns(),
         )
-        if not self._stopped.is_set():
-            self._write([gap])
+        self._write([gap])
 
     def _note_opened(self) -> None:
         opened = records.Resumed(
