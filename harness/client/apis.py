@@ -185,20 +185,18 @@ class Api:
         """Raise ApiError if the server would not create an object; none is created."""
         self._call("POST", f"{resource.path(namespace)}?dryRun=All", obj)
 
-    def update(self, resource: Resource, obj: Object) -> Object:
-        """Replace an object, except its status, and return it as stored."""
-        meta = obj["metadata"]
-        return self._call("PUT", resource.path(meta.get("namespace"), meta["name"]), obj)
+    def update(self, resource: Resource, obj: Object, *, subresource: str | None = None) -> Object:
+        """Replace an object except its status, or a subresource; return the object as stored.
 
-    def finalize_namespace(self, namespace: Object) -> Object:
-        """Replace `spec.finalizers` of a namespace, as the namespace controller does."""
-        path = NAMESPACES.path(None, namespace["metadata"]["name"], "finalize")
-        return self._call("PUT", path, namespace)
+        The subresource `finalize` of a namespace is its `spec.finalizers`.
+        """
+        meta = obj["metadata"]
+        path = resource.path(meta.get("namespace"), meta["name"], subresource)
+        return self._call("PUT", path, obj)
 
     def update_status(self, resource: Resource, obj: Object) -> Object:
         """Replace the status of an object and return it as stored."""
-        meta = obj["metadata"]
-        return self._call("PUT", resource.path(meta.get("namespace"), meta["name"], "status"), obj)
+        return self.update(resource, obj, subresource="status")
 
     def patch(
         self,

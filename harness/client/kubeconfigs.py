@@ -57,8 +57,6 @@ class Endpoint:
     prefix: str = ""
     """The path that precedes each request's path, without a trailing slash."""
     token: str = dataclasses.field(default="", repr=False)
-    token_file: pathlib.Path | None = None
-    """The file that `token` was read from; it may change. None: the token is in the kubeconfig."""
     authority: bytes = dataclasses.field(default=b"", repr=False)
     """The cluster's certificate authority in PEM; empty: those of the system."""
     certificate: bytes = dataclasses.field(default=b"", repr=False)
@@ -159,7 +157,6 @@ def endpoint(document: Document, where: str) -> Endpoint:
         tls=url.scheme == "https",
         prefix=url.path.rstrip("/"),
         token=str(token or ""),
-        token_file=pathlib.Path(file) if file else None,
         authority=_pem(cluster, "certificate-authority", where),
         certificate=certificate,
         key=key,

@@ -1,7 +1,6 @@
 """The framings of a watch: JSON lines, and protobuf messages with their length before them.
 
-A framing finds the end of the last whole event in what has arrived, splits whole events, and reads
-and writes single ones.
+A framing finds the ends of whole events in what has arrived, and reads and writes single ones.
 """
 
 import re
@@ -13,6 +12,7 @@ from harness import protobuf_wire
 from harness.faults import object_metadata
 
 _LENGTH_BYTES = 4
+_LINE_END = re.compile(b"\n")
 _PROTOBUF = re.compile(r"application/vnd\.kubernetes\.protobuf\s*(;|$)")
 _JSON = re.compile(r"application/json\s*(;|$)")
 _TYPE, _OBJECT, _RAW = 1, 2, 1
@@ -34,12 +34,9 @@ _event_decoder = msgspec.json.Decoder(_Event)
 class Framing:
     """A framing that the proxy does not know: what arrives together counts as one event."""
 
-    def whole_bytes(self, data: bytes) -> int:
-        """Return the size of the whole events at the start of the data."""
-        return len(data)
-
-    def split(self, whole: bytes) -> list[bytes]:
-        return [whole]
+    def ends(self, data: bytes) -> list[int]:
+        """Return where the whole events at the start of the data end."""
+        return [len(data)]
 
     def read(self, frame: bytes) -> tuple[str, object_metadata.Metadata]:
         """Return the type of an event and the metadata of its object, empty if unknown."""
@@ -56,29 +53,22 @@ class Framing:
 class JsonLines(Framing):
     """One JSON document for each event, each with a line end."""
 
-    def whole_bytes(self, data: bytes) -> int:
-        return data.rfind(b"\n") + 1
-
-    def split(self, whole: bytes) -> list[bytes]:
-        return [line + b"\n" for line in whole.split(b"\n")[:-1]]
+    def ends(self, data: bytes) -> list[int]:
+        return [found.end() for found in _LINE_END.finditer(data)]
 
 
 class ProtobufFrames(Framing):
     """A length of four bytes, big-endian, and a message for each event."""
 
-    def whole_bytes(self, data: bytes) -> int:
-        at = 0
-        while (end := _end(data, at)) <= len(data):
-            at = end
-        return at
-
-    def split(self, whole: bytes) -> list[bytes]:
-        frames, at = [], 0
-        while at < len(whole):
-            end = _end(whole, at)
-            frames.append(whole[at:end])
-            at = end
-        return frames
+    def ends(self, data: bytes) -> list[int]:
+        found, body = [], _LENGTH_BYTES
+        while body <= len(data):
+            end = body + int.from_bytes(data[body - _LENGTH_BYTES : body], "big")
+            if end > len(data):
+                break
+            found.append(end)
+            body = end + _LENGTH_BYTES
+        return found
 
     def read(self, frame: bytes) -> tuple[str, object_metadata.Metadata]:
         try:
@@ -109,9 +99,3 @@ def of_content_type(content_type: str) -> Framing:
 
 def with_length(message: bytes) -> bytes:
     return len(message).to_bytes(_LENGTH_BYTES, "big") + message
-
-
-def _end(data: bytes, at: int) -> int:
-    """Return where the frame that begins there ends; beyond the data if that is not known yet."""
-    body = at + _LENGTH_BYTES
-    return body + int.from_bytes(data[at:body], "big") if body <= len(data) else body

@@ -4,6 +4,7 @@ Without faults an event is written as soon as it has arrived. With them, events 
 """
 
 import asyncio
+import itertools
 from collections.abc import Callable
 
 import aiohttp
@@ -84,13 +85,14 @@ class WatchRelay:
 
     async def _take(self, data: bytes) -> None:
         data = self._rest + data if self._rest else data
-        size = self._framing.whole_bytes(data)
-        whole, self._rest = (data, b"") if size == len(data) else (data[:size], data[size:])
-        if not whole:
+        ends = self._framing.ends(data)
+        if not ends:
+            self._rest = data
             return
+        whole, self._rest = data[: ends[-1]], data[ends[-1] :]
         if self._faults.wants("event", self._client):
-            for frame in self._framing.split(whole):
-                await self._take_event(frame)
+            for start, end in itertools.pairwise([0, *ends]):
+                await self._take_event(data[start:end])
         else:
             self._note_initial(whole)
             await self._pass(whole)

@@ -1,5 +1,6 @@
 """The framings of a watch, however its bytes arrive."""
 
+import itertools
 import json
 
 import pytest
@@ -35,9 +36,9 @@ def test_pieces_of_any_size_become_the_same_frames(
     data, rest, found = b"".join(frames), b"", []
     for at in range(0, len(data), size):
         rest += data[at : at + size]
-        whole = framing.whole_bytes(rest)
-        found += framing.split(rest[:whole])
-        rest = rest[whole:]
+        ends = [0, *framing.ends(rest)]
+        found += [rest[start:end] for start, end in itertools.pairwise(ends)]
+        rest = rest[ends[-1] :]
     assert (found, rest) == (frames, b"")
 
 
@@ -57,8 +58,7 @@ def test_the_content_type_tells_the_framing(content_type: str, kind: type) -> No
 
 
 def test_an_unknown_framing_passes_what_arrives() -> None:
-    framing = watch_frames.Framing()
-    assert framing.split(b"abc"[: framing.whole_bytes(b"abc")]) == [b"abc"]
+    assert watch_frames.Framing().ends(b"abc") == [3]
 
 
 POD = {
@@ -96,7 +96,7 @@ def test_a_watch_that_is_gone_is_told_so_in_its_framing() -> None:
     line = watch_frames.JsonLines().error(GONE)
     assert json.loads(line) == {"type": "ERROR", "object": GONE}
     frame = watch_frames.ProtobufFrames().error(GONE)
-    assert watch_frames.ProtobufFrames().whole_bytes(frame) == len(frame)
+    assert watch_frames.ProtobufFrames().ends(frame) == [len(frame)]
     event = protobuf_wire.parts(frame[4:])
     assert event[1] == b"ERROR"
     assert protobuf.document(protobuf_wire.first(event[2], 1)) == GONE
