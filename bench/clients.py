@@ -26,7 +26,7 @@ class Client:
 
     def __init__(self, kubeconfig: pathlib.Path) -> None:
         endpoint = kubeconfigs.load(kubeconfig)
-        self._address, self._token = (endpoint.host, endpoint.port), endpoint.token
+        self._address, self._token = (endpoint.host, endpoint.port), endpoint.identity.token
         self._tls = endpoint.context()
 
     def request(

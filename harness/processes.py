@@ -285,7 +285,6 @@ def start_until(
 
 
 def command(*arguments: str) -> list[str]:
-    """Return the command line of a `flake-hunt` command with the same Python."""
     return [*python("harness.cli.main"), *arguments]
 
 

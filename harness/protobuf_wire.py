@@ -58,12 +58,10 @@ def packed(values: bytes) -> Iterator[int]:
 
 
 def int32(value: int) -> int:
-    """Interpret a decoded integer as a signed 32-bit number."""
     return _signed(value, 32)
 
 
 def int64(value: int) -> int:
-    """Interpret a decoded integer as a signed 64-bit number."""
     return _signed(value, 64)
 
 

@@ -122,7 +122,6 @@ class BufferedFile:
         self._lines: list[bytes] = []
 
     def settle(self) -> None:
-        """Write the buffered lines. Raises OSError with the file's name."""
         if self._lines:
             data = b"".join(self._lines)
             self._lines.clear()

@@ -145,7 +145,6 @@ def environment(*, with_lists: bool) -> Any:
 
 
 def _configuration(with_lists: bool) -> str:  # noqa: FBT001
-    """Return the configuration as JSON, which is YAML."""
     excluded = [*(name.replace("\\", "") for name in _OPERATORS), "string"]
     lines = [*_lines(), *[_LIST_ATTRIBUTES] * with_lists]
     configuration = {
@@ -155,7 +154,7 @@ def _configuration(with_lists: bool) -> str:  # noqa: FBT001
             {"name": name, "overloads": overloads} for name, overloads in _overloads(lines).items()
         ],
     }
-    return json.dumps(configuration)
+    return json.dumps(configuration)  # which is YAML
 
 
 def _overloads(lines: list[str]) -> dict[str, list[dict[str, str]]]:

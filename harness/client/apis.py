@@ -112,7 +112,6 @@ class ApiError(errors.HarnessError):
 
     @property
     def is_already_exists(self) -> bool:
-        """True if an object of this name exists already."""
         return self.code == 409 and self.reason == "AlreadyExists"
 
     @property

@@ -36,7 +36,6 @@ class EventHandler:
         raise NotImplementedError
 
     def on_update(self, old: Object, new: Object) -> None:
-        """Handle a changed object."""
         raise NotImplementedError
 
     def on_delete(self, last: Object) -> None:
@@ -62,7 +61,6 @@ class StateHandler(EventHandler):
         self.on_state(new)
 
     def on_state(self, obj: Object) -> None:
-        """Handle the newest state of an object."""
         raise NotImplementedError
 
 

@@ -56,11 +56,12 @@ class Endpoint:
     tls: bool
     prefix: str = ""
     """The path that precedes each request's path, without a trailing slash."""
-    token: str = dataclasses.field(default="", repr=False)
+    identity: exec_credentials.Credentials = dataclasses.field(
+        default_factory=exec_credentials.Credentials
+    )
+    """Empty if an exec plugin provides them."""
     authority: bytes = dataclasses.field(default=b"", repr=False)
     """The cluster's certificate authority in PEM; empty: those of the system."""
-    certificate: bytes = dataclasses.field(default=b"", repr=False)
-    key: bytes = dataclasses.field(default=b"", repr=False)
     insecure: bool = False
     """Do not verify the server's certificate."""
     server_name: str = ""
@@ -75,10 +76,6 @@ class Endpoint:
     def __str__(self) -> str:
         way = f" through the proxy {self.proxy}" if self.proxy else ""
         return f"{self.host}:{self.port}{way}"
-
-    @property
-    def identity(self) -> exec_credentials.Credentials:
-        return exec_credentials.Credentials(self.token, self.certificate, self.key)
 
     def context(
         self, identity: exec_credentials.Credentials | None = None
@@ -156,10 +153,8 @@ def endpoint(document: Document, where: str) -> Endpoint:
         port=url.port or (443 if url.scheme == "https" else _PORT),
         tls=url.scheme == "https",
         prefix=url.path.rstrip("/"),
-        token=str(token or ""),
+        identity=exec_credentials.Credentials(str(token or ""), certificate, key),
         authority=_pem(cluster, "certificate-authority", where),
-        certificate=certificate,
-        key=key,
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
         server_name=str(cluster.get("tls-server-name") or ""),
         plugin=exec_credentials.read(command, cluster, where) if command else None,

@@ -112,7 +112,6 @@ class Recorder:
             stream.finish()
 
     def raise_failure(self) -> None:
-        """Raise HarnessError if recording a resource has failed."""
         for stream in self._streams:
             if stream.failure is not None:
                 raise errors.HarnessError(f"recording failed: {stream.failure}")

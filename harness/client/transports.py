@@ -230,7 +230,6 @@ class _Connection:
             raise
 
     def ask(self, content: bytes, timeout_s: float) -> tuple[int, Iterator[bytes]]:
-        """Send a request; return the status of the answer, and the parts of its body."""
         if self.socket.gettimeout() != timeout_s:
             self.socket.settimeout(timeout_s)
         self.socket.sendall(content)
@@ -271,7 +270,6 @@ class _Answer:
         return self._parser.get_status_code(), self._is_last
 
     def parts(self) -> Iterator[bytes]:
-        """Yield the body as it arrives."""
         if not self._has_length:
             raise ValueError("expected an answer with its length")
         while True:

@@ -63,9 +63,11 @@ def ask(module: str, arguments: Sequence[str], message: bytes, *, plugin: str) -
     if child.returncode == FAILED and answer:
         raise errors.PluginError(answer.decode(errors="replace"))
     if child.returncode or not answer:
+        lines = output.decode(errors="replace").strip().splitlines()
+        said = f"; its last words: {lines[-1][:300]}" if lines else ""
         raise errors.PluginError(
             f"expected {plugin} to answer, but its process ended with exit code "
-            f"{child.returncode}{_last_line(output)}"
+            f"{child.returncode}{said}"
         )
     return answer
 
@@ -107,8 +109,3 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
         if pipe is not None:
             with contextlib.suppress(OSError):
                 pipe.close()
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode(errors="replace").strip().splitlines()
-    return f"; its last words: {lines[-1][:300]}" if lines else ""

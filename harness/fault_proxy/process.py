@@ -115,7 +115,6 @@ class _Proxy:
     async def _listen(
         self, server: web.Server, port: int, context: ssl.SSLContext | None = None
     ) -> int:
-        """Listen, and return the port."""
         opened = await listening.listen(server, HOST, port, context=context)
         self._listening.append(opened)
         return listening.port_of(opened)

@@ -55,7 +55,6 @@ def load(path: pathlib.Path) -> Settings:
 
 
 def _path(kind: type, value: object) -> object:
-    """Return the value of a key of another type than JSON has; those are paths only."""
     if kind is pathlib.Path and isinstance(value, str) and value:
         return pathlib.Path(value)
     raise ValueError(f"expected a path, got {value!r}")

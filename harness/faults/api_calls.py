@@ -54,7 +54,6 @@ def parse(method: str, path: str, query: str = "") -> ApiCall:
 
 
 def _resource_segments(path: str) -> list[str] | None:
-    """Return the segments after the version; None if the path names no resource."""
     segments = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     match segments:
         case ["api", _, *rest] if rest:

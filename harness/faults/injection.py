@@ -302,7 +302,6 @@ class Faults:
             self._call_later(seconds, functools.partial(self._let_go, fault, applied.sequence))
 
     def end(self, applied: Applied) -> None:
-        """Record that what the fault held or delayed has been let go now."""
         applied.ended = self._now()
 
     def release(self, fault: Fault) -> int:

@@ -63,5 +63,4 @@ def shortened(place: str) -> str:
 
 
 def short(name: str) -> str:
-    """Return the name of a function without the path of its package."""
     return name.rpartition("/")[2]

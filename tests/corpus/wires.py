@@ -51,8 +51,8 @@ class Wire:
 
     def _headers(self, request: Document) -> dict[str, str]:
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT}
-        if self._endpoint.token:
-            headers["Authorization"] = f"Bearer {self._endpoint.token}"
+        if self._endpoint.identity.token:
+            headers["Authorization"] = f"Bearer {self._endpoint.identity.token}"
         if "body" in request or "bodyText" in request:
             headers["Content-Type"] = "application/json"
         for name, value in request.get("headers", {}).items():

@@ -23,7 +23,7 @@ def test_a_client_has_the_credentials_and_a_name(tmp_path: pathlib.Path) -> None
     assert path == tmp_path / "kubeconfig-scheduler"
     assert path.stat().st_mode & 0o777 == 0o600
     before, after = kubeconfigs.load(source), kubeconfigs.load(path)
-    assert (after.host, after.port, after.token) == (before.host, before.port, "t")
+    assert (after.host, after.port, after.identity.token) == (before.host, before.port, "t")
     assert (after.authority, after.impersonation) == (b"authority", HEADERS)
     assert before.impersonation == ()
 

@@ -156,7 +156,7 @@ def test_a_server_believes_the_plugin_and_a_refusal_brings_a_new_token(
     kubeconfig: pathlib.Path,
     transport_to: Callable[[kubeconfigs.Endpoint], transports.HttpTransport],
 ) -> None:
-    token = kubeconfigs.load(server.kubeconfig).token
+    token = kubeconfigs.load(server.kubeconfig).identity.token
     api = apis.Api(transport_to(kubeconfigs.load(kubeconfig)))
     with pytest.raises(apis.ApiError) as caught:
         api.get(apis.NAMESPACES, "default")

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import operator
 import pathlib
 import ssl
 from collections.abc import Callable
@@ -65,16 +66,16 @@ users: [{name: c, user: {token: t}}]
 READ: list[tuple[Any, Document]] = [
     (
         document({"server": "https://10.0.0.1:6443"}),
-        {"host": "10.0.0.1", "port": 6443, "tls": True, "prefix": "", "token": ""},
+        {"host": "10.0.0.1", "port": 6443, "tls": True, "prefix": "", "identity.token": ""},
     ),
     (document({"server": "https://example.com"}), {"port": 443}),
     (document({"server": "http://example.com"}), {"port": 80, "tls": False}),
     (document({"server": "https://example.com/k8s/a/"}), {"port": 443, "prefix": "/k8s/a"}),
     (document({"server": "http://[::1]:8080"}), {"host": "::1", "port": 8080}),
     (document({"tls-server-name": "kubernetes"}), {"server_name": "kubernetes"}),
-    (document(user={"token": "secret"}), {"token": "secret"}),
-    (document(user={"tokenFile": "token"}), {"token": "from-file"}),
-    (YAML, {"host": "localhost", "port": 1, "token": "t"}),
+    (document(user={"token": "secret"}), {"identity.token": "secret"}),
+    (document(user={"tokenFile": "token"}), {"identity.token": "from-file"}),
+    (YAML, {"host": "localhost", "port": 1, "identity.token": "t"}),
     (  # as kubectl does, the first counts
         several(document({"server": "http://first:1"}), document({"server": "http://second:1"})),
         {"host": "first"},
@@ -86,7 +87,7 @@ READ: list[tuple[Any, Document]] = [
 def test_what_is_read(write: Any, tmp_path: pathlib.Path, content: Any, expected: Document) -> None:
     (tmp_path / "token").write_text("from-file\n")
     found = kubeconfigs.load(write(content))
-    assert {name: getattr(found, name) for name in expected} == expected
+    assert {name: operator.attrgetter(name)(found) for name in expected} == expected
     context = found.context()
     assert (context is not None) is found.tls
     if context is not None:  # authorities that Go accepts, and that Python 3.13 would refuse
@@ -134,11 +135,9 @@ def test_authorities_and_client_certificates(
     user = given("client-certificate", identity.certificate) | given("client-key", identity.key)
     cluster = given("certificate-authority", identity.authority)
     found = kubeconfigs.load(write(document(cluster, user)))
-    assert (found.authority, found.certificate, found.key) == (
-        identity.authority,
-        identity.certificate,
-        identity.key,
-    )
+    assert found.authority == identity.authority
+    shown = found.identity
+    assert (shown.certificate, shown.key) == (identity.certificate, identity.key)
     context = found.context()
     assert context is not None
     assert context.verify_mode is ssl.CERT_REQUIRED

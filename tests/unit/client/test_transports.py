@@ -1,13 +1,14 @@
 """Transports: errors without a complete response, and no request is ever sent twice."""
 
 import contextlib
+import dataclasses
 import socket
 import threading
 from typing import Any
 
 import pytest
 
-from harness.client import kubeconfigs, transports
+from harness.client import exec_credentials, kubeconfigs, transports
 from tests.support import http_answers
 
 POST = transports.Request(method="POST", path="/api/v1/pods", body=b'{"a":1}')
@@ -25,9 +26,8 @@ def chunk(data: bytes) -> bytes:
 def test_a_request_as_it_is_sent(scripted: Any, transport_to: Any) -> None:
     seen: list[bytes] = []
     server = scripted(http_answers.answering(http_answers.OK, seen))
-    endpoint = kubeconfigs.Endpoint(
-        host="127.0.0.1", port=server.port, tls=False, prefix="/k8s", token="secret"
-    )
+    identity = exec_credentials.Credentials("secret")
+    endpoint = dataclasses.replace(server.endpoint, prefix="/k8s", identity=identity)
     response = transport_to(endpoint).send(POST)
     assert (response.status, response.body) == (200, b"{}")
     head, _, body = seen[0].partition(b"\r\n\r\n")

@@ -102,7 +102,7 @@ def connection(
         endpoint.host, endpoint.port, context=context, timeout=TIMEOUT_S
     )
     with contextlib.closing(made):
-        yield made, {"Authorization": f"Bearer {endpoint.token}"}
+        yield made, {"Authorization": f"Bearer {endpoint.identity.token}"}
 
 
 def request(

@@ -123,7 +123,7 @@ def test_a_port_that_is_taken(
 def test_its_kubeconfigs_are_private_and_hold_no_credentials_of_the_cluster(
     own_proxy: proxies.Proxy, folder: pathlib.Path
 ) -> None:
-    token = kubeconfigs.load(folder / "tls").token
+    token = kubeconfigs.load(folder / "tls").identity.token
     for path in (own_proxy.kubeconfig(), own_proxy.folder / "admin.kubeconfig"):
         assert path.stat().st_mode & 0o777 == 0o600
         assert token not in path.read_text()
