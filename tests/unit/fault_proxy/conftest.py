@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.client import apis
+from harness import processes
+from harness.client import apis, kubeconfig_files
 from tests.unit.fault_proxy import proxies
 
 
@@ -15,12 +16,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="module")
-def server(folder: pathlib.Path) -> Iterator[apis.Api]:
-    """The API server, without the proxy."""
+def server_process(folder: pathlib.Path) -> Iterator[processes.Process]:
     process = proxies.start_server(folder)
+    yield process
+    process.kill()
+
+
+@pytest.fixture(scope="module")
+def server(folder: pathlib.Path, server_process: processes.Process) -> Iterator[apis.Api]:
+    """The API server, without the proxy."""
     with apis.connected(folder / "plain") as api:
         yield api
-    process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +41,28 @@ def proxy(shared_proxy: proxies.Proxy) -> Iterator[proxies.Proxy]:
     """The proxy, without faults."""
     yield shared_proxy
     shared_proxy.clear()
+
+
+@pytest.fixture(scope="module")
+def shared_server(folder: pathlib.Path, server_process: processes.Process) -> proxies.Proxy:
+    """The API server, which carries faults itself."""
+    own = folder / "server"
+    own.mkdir()
+    kubeconfig_files.write(own / "admin.kubeconfig", kubeconfig_files.extracted([folder / "tls"]))
+    for client in (proxies.SCHEDULER, proxies.KUBELET):
+        written = kubeconfig_files.write_for_client(folder / "tls", client=client)
+        written.rename(own / f"{client}.kubeconfig")
+    return proxies.Proxy(own, server_process)
+
+
+@pytest.fixture(params=["proxy", "server"])
+def carrier(request: pytest.FixtureRequest, server: apis.Api) -> Iterator[proxies.Proxy]:
+    """Each of what can carry faults, without faults, and an API server without ConfigMaps."""
+    made: proxies.Proxy = request.getfixturevalue(f"shared_{request.param}")
+    for name in proxies.names(server):
+        server.delete(proxies.CONFIG_MAPS, name, namespace="default")
+    yield made
+    made.clear()
 
 
 @pytest.fixture

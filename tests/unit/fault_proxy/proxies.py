@@ -23,7 +23,8 @@ def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
     argv = [
         *(sys.executable, "-m", "tests.stand_ins.protobuf_server"),
         *("part", "apiserver", "--kubeconfig", str(folder / "tls")),
-        *("--set", f"plain_kubeconfig={folder / 'plain'}", *arguments),
+        *("--set", f"plain_kubeconfig={folder / 'plain'}", "--set", "serves_faults=true"),
+        *arguments,
     ]
     ready = folder / "server-ready"
     ready.unlink(missing_ok=True)
@@ -34,7 +35,7 @@ def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
 
 @dataclasses.dataclass
 class Proxy:
-    """A proxy process."""
+    """A process that carries faults: a proxy, or the API server itself."""
 
     folder: pathlib.Path
     process: processes.Process
@@ -102,7 +103,8 @@ def connection(
         endpoint.host, endpoint.port, context=context, timeout=TIMEOUT_S
     )
     with contextlib.closing(made):
-        yield made, {"Authorization": f"Bearer {endpoint.identity.token}"}
+        token = {"Authorization": f"Bearer {endpoint.identity.token}"}
+        yield made, token | dict(endpoint.impersonation)
 
 
 def request(

@@ -1,4 +1,6 @@
-"""Watches through the proxy: their events, their order, their ends, and what faults do to them."""
+"""Watches through the proxy: their events, their order, their ends. And what faults do to watches,
+there and in the API server itself.
+"""
 
 import contextlib
 import itertools
@@ -82,12 +84,12 @@ def test_protobuf_events_pass_byte_for_byte(
     assert streams[0] == streams[1] != b""
 
 
-def test_a_lag_delays_each_event_and_not_the_sum(proxy: proxies.Proxy, server: apis.Api) -> None:
-    name = proxy.add("event", {"type": "delay", "seconds": 0.5}, match=EVENTS)
-    with proxy.api() as api, watching(api) as events:
+def test_a_lag_delays_each_event_and_not_the_sum(carrier: proxies.Proxy, server: apis.Api) -> None:
+    name = carrier.add("event", {"type": "delay", "seconds": 0.5}, match=EVENTS)
+    with carrier.api() as api, watching(api) as events:
         made = make(server, 20)
         assert events.names(20) == made
-    applied = proxy.applied(name)
+    applied = carrier.applied(name)
     assert [item["facts"]["name"] for item in applied] == made
     first = applied[0]["ended"]["monotonicNs"]
     assert all(item["begun"]["monotonicNs"] < first for item in applied)
@@ -96,83 +98,83 @@ def test_a_lag_delays_each_event_and_not_the_sum(proxy: proxies.Proxy, server: a
     )
 
 
-def test_events_after_a_blocked_one_wait(proxy: proxies.Proxy, server: apis.Api) -> None:
-    name = proxy.add("event", {"type": "block"}, match=EVENTS, count=1)
-    with proxy.api() as api, watching(api) as events:
+def test_events_after_a_blocked_one_wait(carrier: proxies.Proxy, server: apis.Api) -> None:
+    name = carrier.add("event", {"type": "block"}, match=EVENTS, count=1)
+    with carrier.api() as api, watching(api) as events:
         made = make(server, 3)
-        proxy.wait_held(name)
+        carrier.wait_held(name)
         got: list[str] = []
         thread = threading.Thread(target=lambda: got.extend(events.names(3)))
         thread.start()
         proxies.create(server, f"after-{next(numbers)}")
         assert got == []
-        proxy.release(name)
+        carrier.release(name)
         thread.join(proxies.TIMEOUT_S)
         assert got == made
 
 
 @pytest.mark.parametrize("action", ["drop", "truncate"])
-def test_a_struck_watch_breaks_off(proxy: proxies.Proxy, server: apis.Api, action: str) -> None:
-    proxy.add("event", {"type": action}, match=EVENTS, skip=1, count=1)
-    with proxy.api() as api, watching(api) as events:
-        made = make(server, 2)
-        assert events.names(1) == made[:1]
+def test_a_struck_watch_breaks_off(carrier: proxies.Proxy, server: apis.Api, action: str) -> None:
+    carrier.add("event", {"type": action}, match=EVENTS, skip=1, count=1)
+    with carrier.api() as api, watching(api) as events:
+        assert make(server, 1) == events.names(1)
+        make(server, 1)
         with pytest.raises(transports.TransportError):
             events.next()
 
 
-def test_a_watch_ends_with_410(proxy: proxies.Proxy, server: apis.Api) -> None:
-    name = proxy.add("event", {"type": "gone"}, match=EVENTS, count=1)
-    with proxy.api() as api, watching(api) as events:
+def test_a_watch_ends_with_410(carrier: proxies.Proxy, server: apis.Api) -> None:
+    name = carrier.add("event", {"type": "gone"}, match=EVENTS, count=1)
+    with carrier.api() as api, watching(api) as events:
         (made,) = make(server, 1)
         event = events.next()
         assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
         assert event["object"]["reason"] == "Expired"
         with pytest.raises(EOFError):
             events.next()
-    facts = proxy.applied(name)[0]["facts"]
+    facts = carrier.applied(name)[0]["facts"]
     assert (facts["name"], facts["eventType"], facts["verb"]) == (made, "ADDED", "watch")
 
 
 def test_a_watch_that_is_held_ends_without_what_was_held(
-    proxy: proxies.Proxy, server: apis.Api
+    carrier: proxies.Proxy, server: apis.Api
 ) -> None:
-    name = proxy.add("event", {"type": "gone", "held": True}, match=EVENTS, count=1)
-    with proxy.api() as api, watching(api) as events:
+    name = carrier.add("event", {"type": "gone", "held": True}, match=EVENTS, count=1)
+    with carrier.api() as api, watching(api) as events:
         make(server, 2)
-        proxy.wait_held(name)
-        assert proxy.applied(name)[0].get("ended") is None
-        proxy.release(name)
+        carrier.wait_held(name)
+        assert carrier.applied(name)[0].get("ended") is None
+        carrier.release(name)
         assert events.next()["type"] == "ERROR"
         with pytest.raises(EOFError):
             events.next()
-    assert proxy.applied(name)[0]["ended"]
+    assert carrier.applied(name)[0]["ended"]
 
 
-def with_initial_events(proxy: proxies.Proxy, *, timeout_s: int) -> list[dict[str, Any]]:
+def with_initial_events(carrier: proxies.Proxy, *, timeout_s: int) -> list[dict[str, Any]]:
     """The events of a watch that begins with what is there."""
     path = (
         f"{proxies.PATH}?watch=1&timeoutSeconds={timeout_s}"
         "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
     )
-    lines = proxies.request(proxy.kubeconfig(), "GET", path)[1].splitlines()
+    lines = proxies.request(carrier.kubeconfig(), "GET", path)[1].splitlines()
     return [json.loads(line) for line in lines]
 
 
-def test_bookmarks_are_withheld(proxy: proxies.Proxy, server: apis.Api) -> None:
+def test_bookmarks_are_withheld(carrier: proxies.Proxy, server: apis.Api) -> None:
     """The bookmark after the initial objects still arrives: without it no informer would start."""
-    name = proxy.add("event", {"type": "omit"}, match={"eventTypes": ["BOOKMARK"]})
-    events = with_initial_events(proxy, timeout_s=3)
+    name = carrier.add("event", {"type": "omit"}, match={"eventTypes": ["BOOKMARK"]})
+    events = with_initial_events(carrier, timeout_s=3)
     bookmarks = [event for event in events if event["type"] == "BOOKMARK"]
     (last,) = bookmarks
     assert "k8s.io/initial-events-end" in last["object"]["metadata"]["annotations"]
-    assert proxy.applied(name)
+    assert carrier.applied(name)
 
 
-def test_initial_events_are_spared(proxy: proxies.Proxy, server: apis.Api) -> None:
+def test_initial_events_are_spared(carrier: proxies.Proxy, server: apis.Api) -> None:
     make(server, 2)
-    proxy.add("event", {"type": "drop"}, match=EVENTS)
-    events = with_initial_events(proxy, timeout_s=1)
+    carrier.add("event", {"type": "drop"}, match=EVENTS)
+    events = with_initial_events(carrier, timeout_s=1)
     assert sum(event["type"] == "ADDED" for event in events) >= 2
 
 

@@ -17,7 +17,6 @@ from harness.apiserver.server import (
     connections,
     identities,
     servers,
-    watch_streams,
 )
 from tests.support import faulty_servers
 from tests.support.faulty_servers import CONFIGMAPS, VICTIM, RawWatch, applied, begin
@@ -255,15 +254,6 @@ def test_a_watch_that_resumes_is_late_too(
             assert watch.next_name() == name
 
 
-def test_initial_objects_are_not_hit(faulty: Any) -> None:
-    create(faulty, *"ab")
-    for action in ({"type": "drop"}, {"type": "delay", "seconds": 5}):
-        begin(faulty, "event", action, match=EVENTS)
-    with RawWatch(faulty) as watch:
-        assert [watch.next_name() for _ in "ab"] == ["a", "b"]
-    assert applied(faulty) == []
-
-
 def test_a_watch_that_is_too_far_behind_is_dropped(
     serve: Callable[..., Any], clock: faulty_servers.Clock
 ) -> None:
@@ -276,38 +266,6 @@ def test_a_watch_that_is_too_far_behind_is_dropped(
     for _, end in clock.delays:
         live.run(end)
     assert all(entry["ended"] is not None for entry in applied(live))
-
-
-# ---------------------------------------------------------------- bookmarks
-
-
-@pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_streams, "BOOKMARK_INTERVAL_S", 0.02)
-
-
-STARVE: dict[str, Any] = {"match": {"userAgent": "victim", "eventTypes": ["BOOKMARK"]}}
-
-
-@pytest.mark.usefixtures("often")
-def test_a_starved_watch_gets_no_bookmark_but_the_end_of_its_initial_events(faulty: Any) -> None:
-    create(faulty, "a")
-    begin(faulty, "event", {"type": "omit"}, **STARVE)
-    initial = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-    query = f"&allowWatchBookmarks=true&timeoutSeconds=3{initial}"
-    with RawWatch(faulty, query) as watch:
-        assert watch.next()[0] == "ADDED"
-        kind, last = watch.next()
-        assert (kind, last["metadata"]["annotations"]) == (
-            "BOOKMARK",
-            {"k8s.io/initial-events-end": "true"},
-        )
-        watch.end()
-        assert watch.how_it_ended == "ended"
-        assert watch.has_none_now()
-    entries = applied(faulty)
-    assert entries
-    assert {entry["facts"]["eventType"] for entry in entries} == {"BOOKMARK"}
 
 
 # ---------------------------------------------------------------- clients
