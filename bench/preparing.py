@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from harness import processes
 from harness.client import apis, transports
 from harness.cluster import embedded_cluster
-from harness.cluster.dra import driver_contracts, node_claims
+from harness.cluster.dra import driver_calls, node_claims
 from harness.cluster.dra.plugins import socket_drivers
 from harness.model.objects import Object
 from harness.run import run_plan, runs
@@ -49,7 +49,7 @@ def measure() -> Figures:
 
 
 @contextlib.contextmanager
-def _socket(folder: pathlib.Path, kubeconfig: pathlib.Path) -> Iterator[driver_contracts.Drivers]:
+def _socket(folder: pathlib.Path, kubeconfig: pathlib.Path) -> Iterator[driver_calls.Drivers]:
     """Start the driver as a process, and find it."""
     process = processes.start_ready(
         "driver",
@@ -92,7 +92,7 @@ def _rate(
     api: apis.Api,
     folder: pathlib.Path,
     pod: Object,
-    drivers: driver_contracts.Drivers | None,
+    drivers: driver_calls.Drivers | None,
     beside: Object | None = None,
 ) -> float:
     """Return how often a second the claims of a pod are prepared and unprepared.

@@ -1,11 +1,12 @@
 """A transport that journals each write: the invocation before the call, the completion after it."""
 
 import itertools
+import pathlib
 from typing import Any
 
 import msgspec
 
-from harness import clocks, concurrency
+from harness import clocks, concurrency, writing
 from harness.client import outcomes, transports
 from harness.faults import api_calls
 from harness.history import journal_writer, records
@@ -74,6 +75,12 @@ class Journal:
     def close(self) -> None:
         with self._guard:
             self._writer.close()
+
+
+def opened(path: pathlib.Path, *, process: str, run_id: str) -> Journal:
+    """Begin a journal. Raises StorageError or UnwritableError if it cannot be written."""
+    with writing.explained(path):
+        return Journal(journal_writer.Writer(path, process=process, run_id=run_id))
 
 
 class JournalingTransport:

@@ -112,10 +112,6 @@ class PoolChanges(Spec):
     def named(self) -> dict[str, AnyPoolChange]:
         return {f"{item.kind}-{number}": item for number, item in enumerate(self.changes, start=1)}
 
-    @property
-    def needs_rules(self) -> bool:
-        return any(map(is_by_rule, self.changes))
-
 
 def is_by_rule(change: AnyPoolChange) -> bool:
     return isinstance(change, Taint) and change.by == "rule"

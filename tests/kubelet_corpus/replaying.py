@@ -18,10 +18,9 @@ from google.protobuf import message
 from harness.cluster.dra import (
     claim_infos,
     claim_managers,
-    driver_contracts,
+    driver_calls,
     node_claims,
     pod_claims,
-    preparation_journals,
 )
 from harness.cluster.kubelet_api import messages, preparations, services
 
@@ -98,7 +97,7 @@ class Replay:
             get_claim=self._get,
             drivers=self._drivers,
             checkpoint=self._checkpoint,
-            journal=preparation_journals.PreparationJournal(None),
+            write=lambda _: None,
         )
 
     def is_told(self, step: Step) -> bool:
@@ -182,7 +181,7 @@ class _Drivers:
     def plugin(self, driver: str, node: str) -> "_Plugin":
         assert node == NODE
         if driver not in self.registered:
-            raise driver_contracts.not_registered(driver)
+            raise driver_calls.not_registered(driver)
         return _Plugin(self, driver)
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
@@ -204,7 +203,7 @@ class _Drivers:
         made = {"driver": driver, "method": method, "request": request.hex()}
         self.calls.append({**made, "checkpoint": self._replay.checkpoint()})
         if recorded is None:
-            raise driver_contracts.CallFailedError("Unknown", "there was no such call")
+            raise driver_calls.CallFailedError("Unknown", "there was no such call")
         return _decoded(recorded, kind)
 
 
@@ -212,13 +211,11 @@ class _Plugin:
     def __init__(self, drivers: _Drivers, driver: str) -> None:
         self._drivers, self._driver = drivers, driver
 
-    def prepare(self, claims: Sequence[Step]) -> driver_contracts.PrepareAnswers:
+    def prepare(self, claims: Sequence[Step]) -> driver_calls.PrepareAnswers:
         asked = [claim_infos.of(claim).reference for claim in claims]
         return messages.prepared(self._drivers.answer(self._driver, NODE_PREPARE, asked))
 
-    def unprepare(
-        self, claims: Sequence[claim_infos.ClaimInfo]
-    ) -> driver_contracts.UnprepareAnswers:
+    def unprepare(self, claims: Sequence[claim_infos.ClaimInfo]) -> driver_calls.UnprepareAnswers:
         asked = [info.reference for info in claims]
         answer = self._drivers.answer(self._driver, "NodeUnprepareResources", asked)
         return messages.unprepared(answer)
@@ -231,7 +228,7 @@ def _decoded(call: Step, kind: services.Method) -> Any:
         with pytest.raises(message.DecodeError):
             kind.answer.FromString(bytes.fromhex(call["answer"]))
     code, words = call["error"]["code"], call["error"]["message"]
-    raise driver_contracts.CallFailedError(code, f"rpc error: code = {code} desc = {words}")
+    raise driver_calls.CallFailedError(code, f"rpc error: code = {code} desc = {words}")
 
 
 def differences(recorded: Step, found: Step) -> Iterator[str]:

@@ -174,18 +174,17 @@ def kubelet(
     from harness.cluster.dra import kubelet_defects, node_claims
     from harness.cluster.driver import driver_settings
     from harness.cluster.fake_nodes import kubelet_process
-    from harness.cluster.pool_changes import pool_changers
+    from harness.scenario import pool_changes
 
     chosen = key_values.fields(_KubeletSettings, more)
     _require_defects_of("kubelet", defect or ())
     chosen.require(plugins_registry, defect or ())
-    run_id, seed = chosen.run_id, chosen.seed
     return kubelet_process.run(
         kubelet_process.KubeletOptions(
             kubeconfig=kubeconfig,
             namespace=chosen.namespace,
             operations=chosen.operations,
-            run_id=run_id,
+            run_id=chosen.run_id,
             plugins_registry=plugins_registry,
             required_drivers=chosen.wait_for_driver,
             note=note,
@@ -196,12 +195,13 @@ def kubelet(
                 state=state,
                 journal=chosen.preparations,
                 parts=kubelet_defects.parts(defect or ()),
-                run_id=run_id,
-                seed=seed,
+                run_id=chosen.run_id,
+                seed=chosen.seed,
             ),
-            pool_changes=pool_changers.options(
-                chosen.changes, journal=chosen.changes_journal, run_id=run_id, seed=seed
-            ),
+            changes=driver_settings.decode(chosen.changes, pool_changes.PoolChanges)
+            if chosen.changes
+            else None,
+            changes_journal=chosen.changes_journal,
             ready_file=chosen.ready_file,
         )
     )

@@ -19,13 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from harness import concurrency
-from harness.cluster.dra import (
-    claim_infos,
-    driver_calls,
-    driver_contracts,
-    pod_claims,
-    preparation_journals,
-)
+from harness.cluster.dra import claim_infos, driver_calls, pod_claims
 from harness.cluster.driver import drivers as test_drivers
 from harness.cluster.driver import served_drivers
 from harness.cluster.kubelet_api import preparations
@@ -56,13 +50,16 @@ class ClaimManager:
         node: str,
         *,
         get_claim: GetClaim,
-        drivers: driver_contracts.Drivers,
+        drivers: driver_calls.Drivers,
         checkpoint: claim_infos.Checkpoint,
-        journal: preparation_journals.PreparationJournal,
+        write: driver_calls.Write,
     ) -> None:
-        """Continue with the claims of the checkpoint. Raises UsageError if it is damaged."""
+        """Continue with the claims of the checkpoint; `write` journals what is prepared.
+
+        Raises UsageError if the checkpoint is damaged.
+        """
         self._node, self._get_claim = node, get_claim
-        self._drivers, self._checkpoint, self._journal = drivers, checkpoint, journal
+        self._drivers, self._checkpoint, self._write = drivers, checkpoint, write
         self._guard = concurrency.lock("kubelet.claims")
         self._entries: dict[str, _Entry] = {}
         self._of_pods: dict[str, dict[_Entry, None]] = {}
@@ -266,7 +263,7 @@ class ClaimManager:
         entries: Sequence[_Entry] = (),
     ) -> driver_calls.Attempt:
         infos = [entry.info for entry in entries]
-        return driver_calls.Attempt(call, infos, node=self._node, pod=pod, journal=self._journal)
+        return driver_calls.Attempt(call, infos, node=self._node, pod=pod, write=self._write)
 
     def _save(self, changed: Iterable[_Entry]) -> None:
         with self._guard:

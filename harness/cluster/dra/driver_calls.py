@@ -1,16 +1,75 @@
-"""Calls of drivers for several claims at once, what an answer may lack, and their journal."""
+"""The calls that the DRA manager of a kubelet makes of drivers, what an answer may lack, and the
+journal of what was prepared: a witness of the use of devices at node level.
+
+`in_process_drivers` and `plugins.socket_drivers` are implementations.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from harness import clocks
-from harness.cluster.dra import (
-    claim_infos,
-    driver_contracts,
-    preparation_journals,
-)
+from harness.cluster.dra import claim_infos
 from harness.cluster.kubelet_api import preparations
 from harness.history import records
+from harness.model.objects import Object
+
+Write = Callable[[records.Body], None]
+"""Writes a record to the journal of preparations."""
+PrepareAnswers = Mapping[str, preparations.Prepared | preparations.PreparationError]
+"""uid of a claim -> its devices, or why they could not be prepared."""
+UnprepareAnswers = Mapping[str, preparations.PreparationError | None]
+"""uid of a claim -> why it could not be unprepared; None: it is."""
+
+
+class Plugin(Protocol):
+    """One driver on one node. An answer should have an entry for each claim, and no others."""
+
+    def prepare(self, claims: Sequence[Object]) -> PrepareAnswers:
+        """Prepare claims, given as the API server has them; one that is prepared stays so.
+
+        Raises CallFailedError if there is no answer.
+        """
+
+    def unprepare(self, claims: Sequence[claim_infos.ClaimInfo]) -> UnprepareAnswers:
+        """Unprepare claims; one that is not prepared stays so.
+
+        Raises CallFailedError if there is no answer.
+        """
+
+
+class Drivers(Protocol):
+    """The drivers that kubelets can call. Thread-safe."""
+
+    def plugin(self, driver: str, node: str) -> Plugin:
+        """Return a driver, by its name, on a node.
+
+        Raises PreparationError if it is not registered.
+        """
+
+    def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
+        """Return whether a claim may still be prepared that an earlier kubelet has noted."""
+
+    @property
+    def keeps_endings(self) -> bool:
+        """True if it has to be known that drivers were called to unprepare a claim: another
+        kubelet cannot know how far they came."""
+
+    def stop(self) -> None:
+        """End the waits of all calls."""
+
+
+class CallFailedError(preparations.PreparationError):
+    """A call of a driver had no answer: whether it took effect is unknown."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__("CallFailed", message)
+        self.code = code
+        """Status code of gRPC: `Unavailable`, `DeadlineExceeded`, …"""
+
+
+def not_registered(driver: str) -> preparations.PreparationError:
+    return preparations.PreparationError("NotRegistered", f"DRA driver {driver} is not registered")
+
 
 _METHODS: Mapping[records.PreparationCall, str] = {
     "prepare": "NodePrepareResources",
@@ -43,10 +102,10 @@ class Attempt:
         *,
         node: str,
         pod: tuple[str, str],
-        journal: preparation_journals.PreparationJournal,
+        write: Write,
     ) -> None:
         """`pod`: its uid and name."""
-        self._call, self._node, self._pod, self._journal = call, node, pod, journal
+        self._call, self._node, self._pod, self._write = call, node, pod, write
         self._method = _METHODS[call]
         self._begun_ns = clocks.monotonic_ns()
         self._infos, most = infos, None if call == "prepare" else 1
@@ -85,7 +144,7 @@ class Attempt:
         self, part: Sequence[claim_infos.ClaimInfo], error: preparations.PreparationError
     ) -> None:
         for info in part:
-            self._journal.write(
+            self._write(
                 records.PrepareFailed(
                     **self._about(info), call=self._call, reason=error.reason, message=str(error)
                 )
@@ -94,22 +153,20 @@ class Attempt:
     def end(self, info: claim_infos.ClaimInfo) -> None:
         about = self._about(info)
         if self._call == "prepare":
-            self._journal.write(records.Prepared(**about, shared=info.shared))
+            self._write(records.Prepared(**about, shared=info.shared))
         else:
-            self._journal.write(records.Unprepared(**about))
+            self._write(records.Unprepared(**about))
 
     def _answers(
         self, part: Sequence[claim_infos.ClaimInfo], call: Callable[[], Mapping[str, Any]]
     ) -> Mapping[str, Any]:
         try:
             return call()
-        except driver_contracts.CallFailedError as error:
+        except CallFailedError as error:
             self.refused(part, error)
             for info in part if self._call == "unprepare" else ():
                 self._handled(info)
-            raise driver_contracts.CallFailedError(
-                error.code, f"{self._method}: {error}"
-            ) from error
+            raise CallFailedError(error.code, f"{self._method}: {error}") from error
 
     def _handled(self, info: claim_infos.ClaimInfo) -> None:
         self._left[info.uid] -= 1

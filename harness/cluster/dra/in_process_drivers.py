@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from harness import concurrency
-from harness.cluster.dra import claim_infos, driver_contracts
+from harness.cluster.dra import claim_infos, driver_calls
 from harness.cluster.driver import drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
 from harness.model.objects import Object
@@ -19,7 +19,7 @@ class InProcessDrivers:
         self._make, self._guard = make, concurrency.lock("kubelet.drivers")
         self._drivers: dict[str, drivers.Driver] = {}
 
-    def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
+    def plugin(self, driver: str, node: str) -> driver_calls.Plugin:
         return _Plugin(self._driver(driver), node)
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
@@ -65,12 +65,10 @@ class _Plugin:
     def __init__(self, driver: drivers.Driver, node: str) -> None:
         self._driver, self._node = driver, node
 
-    def prepare(self, claims: Sequence[Object]) -> driver_contracts.PrepareAnswers:
+    def prepare(self, claims: Sequence[Object]) -> driver_calls.PrepareAnswers:
         return self._driver.prepare(claims, self._node)
 
-    def unprepare(
-        self, claims: Sequence[claim_infos.ClaimInfo]
-    ) -> driver_contracts.UnprepareAnswers:
+    def unprepare(self, claims: Sequence[claim_infos.ClaimInfo]) -> driver_calls.UnprepareAnswers:
         return self._driver.unprepare([claim.reference for claim in claims], self._node)
 
 

@@ -3,26 +3,26 @@
 import dataclasses
 import functools
 import pathlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from harness import concurrency, writing
-from harness.client import apis
+from harness import clocks, concurrency, writing
+from harness.client import apis, journaling
 from harness.cluster.dra import (
     cdi_devices,
     claim_infos,
     claim_managers,
-    driver_contracts,
+    driver_calls,
     in_process_drivers,
     pod_claims,
 )
-from harness.cluster.dra import preparation_journals as journals
 from harness.cluster.kubelet_api import node_folders, preparations
+from harness.history import records
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
 CHECKPOINTS = "checkpoints"
 """Folder below the state folder: a file for each node."""
-
 
 Find = Callable[[Iterable[str]], dict[str, str]]
 """Returns the environment that CDI devices give a container, by their ids."""
@@ -33,7 +33,7 @@ class NodeClaimsOptions:
     """The files of the nodes, and the behaviour of their driver."""
 
     driver: driver_specs.DriverSpec
-    drivers: driver_contracts.Drivers | None = None
+    drivers: driver_calls.Drivers | None = None
     """The drivers; None: the test driver in this process."""
     cdi: str = ""
     """Folder of the CDI files of `drivers`, see `node_folders`."""
@@ -71,13 +71,17 @@ class NodeClaims:
         self._drivers = options.drivers or self._own
         self._guard = concurrency.lock("kubelet.nodes")
         self._managers: dict[str, claim_managers.ClaimManager] = {}
+        self._journal = None
+        if options.journal is not None:
+            self._journal = journaling.opened(
+                options.journal, process="kubelet", run_id=options.run_id
+            )
         self._checkpoints = None if options.state is None else options.state / CHECKPOINTS
         if self._checkpoints is not None:
             with writing.explained(self._checkpoints):
                 self._checkpoints.mkdir(parents=True, exist_ok=True)
-        self._journal = journals.PreparationJournal(options.journal, run_id=options.run_id)
-        for path in sorted(self._checkpoints.glob("*.json") if self._checkpoints else ()):
-            self._manager(path.stem)
+            for path in sorted(self._checkpoints.glob("*.json")):
+                self._manager(path.stem)
 
     def pods(self) -> set[tuple[str, str, str]]:
         """Return `namespace/name`, uid and node of the pods that use claims."""
@@ -110,16 +114,34 @@ class NodeClaims:
             return
         find: Find = functools.partial(self._own.environment, node)
         if self._cdi_template:
-            find = self._cdi_folder(node).environment
+            with self._guard:
+                if node not in self._cdi:
+                    folder = node_folders.of_node(self._cdi_template, node)
+                    self._cdi[node] = cdi_devices.CdiFolder(folder)
+                find = self._cdi[node].environment
+        about: dict[str, Any] = {
+            "node": node,
+            "namespace": pod["metadata"]["namespace"],
+            "pod": pod["metadata"]["name"],
+            "pod_uid": uid,
+        }
         try:
             found = environments(pod, infos, find)
         except preparations.PreparationError as error:
-            self._journal.not_started(node, pod, error)
+            about |= {"reason": error.reason, "message": str(error)}
+            self._write(records.ContainersFailed(**about, ts_ns=clocks.monotonic_ns()))
             raise
-        self._journal.started(node, pod, found)
+        for container, environment in found.items():
+            record = records.ContainerStarted(
+                **about,
+                container=container,
+                environment=environment,
+                ts_ns=clocks.monotonic_ns(),
+            )
+            self._write(record)
 
     def note_reboot(self, node: str, boot_id: str) -> None:
-        self._journal.rebooted(node, boot_id)
+        self._write(records.NodeRebooted(node=node, boot_id=boot_id, ts_ns=clocks.monotonic_ns()))
 
     def unprepare(self, node: str, pod_uid: str, pod: Object | None = None) -> None:
         """Unprepare the claims that only this pod uses on a node; nothing for an unknown pod.
@@ -137,7 +159,12 @@ class NodeClaims:
         self._drivers.stop()
 
     def close(self) -> None:
-        self._journal.close()
+        if self._journal is not None:
+            self._journal.close()
+
+    def _write(self, record: records.Body) -> None:
+        if self._journal is not None:
+            self._journal.write(record)
 
     def _manager(self, node: str) -> claim_managers.ClaimManager:
         found = self._managers.get(node)
@@ -148,17 +175,9 @@ class NodeClaims:
                 get_claim=self._get_claim,
                 drivers=self._drivers,
                 checkpoint=self._parts.checkpoint(path),
-                journal=self._journal,
+                write=self._write,
             )
         return found
-
-    def _cdi_folder(self, node: str) -> cdi_devices.CdiFolder:
-        with self._guard:
-            found = self._cdi.get(node)
-            if found is None:
-                folder = node_folders.of_node(self._cdi_template, node)
-                found = self._cdi[node] = cdi_devices.CdiFolder(folder)
-            return found
 
     def _get_claim(self, namespace: str, name: str) -> Object | None:
         try:
@@ -170,44 +189,46 @@ class NodeClaims:
 
 
 def environments(
-    pod: Object,
-    infos: Iterable[claim_infos.ClaimInfo],
-    find: Find,
+    pod: Object, infos: Iterable[claim_infos.ClaimInfo], find: Find
 ) -> dict[str, dict[str, str]]:
     """Return container -> its environment, of the containers of a pod that use claims.
 
     `infos` are the prepared claims of the pod. Raises PreparationError if a device cannot be found.
     """
     by_name = {info.name: info for info in infos}
-    by_entry = {entry: by_name[name] for entry, name in pod_claims.by_entry(pod) if name in by_name}
     for info in by_name.values():
         cdi_devices.require_distinct(info)
-    found = {}
-    for container in _containers(pod["spec"]):
+    claims = [claim for claim in pod_claims.of(pod) if claim.name in by_name]
+    by_entry = {claim.entry: by_name[claim.name] for claim in claims}
+    spec, found = pod["spec"], {}
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
         if used := [*_listed(container, by_entry), *_mapped(container, pod, by_name)]:
             ids = [wanted for info, request in used for wanted in info.cdi_ids(request)]
             found[container["name"]] = find(ids)
     return found
 
 
-def _containers(spec: Object) -> list[Object]:
-    return [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+Used = list[tuple[claim_infos.ClaimInfo, str]]
+"""The claims that a container uses, with the request; empty: all."""
 
 
-def _listed(
-    container: Object, by_entry: Mapping[str, claim_infos.ClaimInfo]
-) -> Iterator[tuple[claim_infos.ClaimInfo, str]]:
-    """Yield the claims that a container lists, with the request that it uses; empty: all."""
-    for used in (container.get("resources") or {}).get("claims") or ():
-        if (info := by_entry.get(used["name"])) is not None:
-            yield info, used.get("request") or ""
+def _listed(container: Object, by_entry: Mapping[str, claim_infos.ClaimInfo]) -> Used:
+    return [
+        (by_entry[used["name"]], used.get("request") or "")
+        for used in (container.get("resources") or {}).get("claims") or ()
+        if used["name"] in by_entry
+    ]
 
 
-def _mapped(
-    container: Object, pod: Object, by_name: Mapping[str, claim_infos.ClaimInfo]
-) -> Iterator[tuple[claim_infos.ClaimInfo, str]]:
+def _mapped(container: Object, pod: Object, by_name: Mapping[str, claim_infos.ClaimInfo]) -> Used:
+    """Return which requests of the claim for extended resources a container uses."""
     requested = (container.get("resources") or {}).get("requests") or {}
-    for name, mapping in pod_claims.extended_mappings(pod):
-        is_used = mapping["containerName"] == container["name"]
-        if is_used and mapping["resourceName"] in requested and name in by_name:
-            yield by_name[name], mapping["requestName"]
+    status = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    info = by_name.get(status.get("resourceClaimName", ""))
+    return [
+        (info, mapping["requestName"])
+        for mapping in status.get("requestMappings") or ()
+        if mapping["containerName"] == container["name"]
+        and mapping["resourceName"] in requested
+        and info is not None
+    ]

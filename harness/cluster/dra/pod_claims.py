@@ -15,6 +15,8 @@ class PodClaim(NamedTuple):
     """Name of the claim in the pod's namespace, or UNKNOWN_NAME."""
     generated: bool
     """The claim was created for this pod and must be owned by it."""
+    entry: str = ""
+    """Name of its entry in `spec.resourceClaims`; empty: it is for extended resources."""
 
 
 def of(pod: Object) -> list[PodClaim]:
@@ -24,47 +26,19 @@ def of(pod: Object) -> list[PodClaim]:
     which the controller found that no claim is needed is left out.
     """
     status = pod.get("status") or {}
-    generated = _generated(status)
+    generated = {
+        entry["name"]: entry.get("resourceClaimName")
+        for entry in status.get("resourceClaimStatuses") or []
+    }
     claims = []
     for entry in pod["spec"].get("resourceClaims") or []:
         named = entry.get("resourceClaimName")
         name = named or generated.get(entry["name"], UNKNOWN_NAME)
         if name is not None:
-            claims.append(PodClaim(name, generated=not named))
-    extended = status.get("extendedResourceClaimStatus")
-    return (
-        [*claims, PodClaim(extended["resourceClaimName"], generated=True)] if extended else claims
-    )
-
-
-def by_entry(pod: Object) -> list[tuple[str, str]]:
-    """Return the names of the entries of `spec.resourceClaims`, each with its claim's name.
-
-    Entries without a claim are left out.
-    """
-    generated = _generated(pod.get("status") or {})
-    entries = pod["spec"].get("resourceClaims") or []
-    named = [(one["name"], one.get("resourceClaimName")) for one in entries]
-    return [(entry, claim) for entry, name in named if (claim := name or generated.get(entry))]
-
-
-def extended_mappings(pod: Object) -> list[tuple[str, Object]]:
-    """Return which container uses which request of the claim for extended resources.
-
-    Each entry of the pod's `requestMappings` comes with the name of that claim.
-    """
-    status = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
-    return [
-        (status["resourceClaimName"], mapping) for mapping in status.get("requestMappings") or []
-    ]
-
-
-def _generated(status: Object) -> dict[str, str | None]:
-    """Return entry -> name of the claim generated for it; None: it needs none."""
-    return {
-        entry["name"]: entry.get("resourceClaimName")
-        for entry in status.get("resourceClaimStatuses") or []
-    }
+            claims.append(PodClaim(name, generated=not named, entry=entry["name"]))
+    if extended := status.get("extendedResourceClaimStatus"):
+        claims.append(PodClaim(extended["resourceClaimName"], generated=True))
+    return claims
 
 
 def is_for(claim: Object, pod: Object) -> bool:

@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import random
 from collections.abc import Callable, Sequence, Set
-from typing import Any, TypeAlias
 
 from harness import concurrency
 from harness.client import apis, backoffs, transports
@@ -32,14 +31,12 @@ class Made:
     """`driver/pool` of the pools."""
     devices: list[str]
     """`driver/pool/device` of the devices that it was about; empty: it is about whole pools."""
-    undo: Callable[[], None] | None
-    """None: it stays."""
+    undos: list[Callable[[], None]]
+    """What undoes it, pool by pool; empty: it stays."""
 
-
-DevicesChange: TypeAlias = (
-    pool_changes.Grow | pool_changes.Shrink | pool_changes.Unshare | pool_changes.Taint
-)
-"""A change of some devices of a pool."""
+    def undo(self) -> None:
+        for undo in self.undos:
+            undo()
 
 
 class PoolChanging:
@@ -62,48 +59,30 @@ class PoolChanging:
 
         Raises as `publish` does.
         """
-        parts = [self._one(name, change, state, dice) for state in states]
-
-        def undo() -> None:
-            for _, undo_one in parts:
-                undo_one()
-
-        return Made(
-            pools=["/".join(state.key) for state in states],
-            devices=[device for devices, _ in parts for device in devices],
-            undo=None if getattr(change, "lasts_s", None) is None else undo,
-        )
-
-    def _one(
-        self,
-        name: str,
-        change: pool_changes.AnyPoolChange,
-        state: pool_states.PoolState,
-        dice: random.Random,
-    ) -> tuple[list[str], Callable[[], None]]:
-        """Change one pool; return the ids of the devices, and what undoes it."""
-        names: list[str] = []
-        revert: Callable[[], object] = lambda: None  # noqa: E731
-        match change:
-            case pool_changes.Taint(by="rule"):
-                return self._taint_by_rules(name, change, state, dice)
-            case pool_changes.Renew():
-                state.split = change.slices
-            case pool_changes.Republish():
-                state.published += 1
-            case pool_changes.Flap():
-                state.is_published = False
-                revert = functools.partial(setattr, state, "is_published", True)  # noqa: FBT003
-            case _:
+        devices: list[str] = []
+        undos: list[Callable[[], None]] = []
+        for state in states:
+            if isinstance(change, pool_changes.Taint) and change.by == "rule":
+                names, undo = self._taint_by_rules(name, change, state, dice)
+            else:
                 names, revert = _changed(change, state, dice)
-        is_renewed = isinstance(change, pool_changes.Renew)
-        self.publish(state, pause_s=change.pause_s, new_generation=is_renewed)
+                undo = functools.partial(self._undo, state, change, revert)
+                is_renewed = isinstance(change, pool_changes.Renew)
+                self.publish(state, pause_s=change.pause_s, new_generation=is_renewed)
+            devices += map(state.id_of, names)
+            undos.append(undo)
+        if getattr(change, "lasts_s", None) is None:
+            undos = []
+        return Made(["/".join(state.key) for state in states], devices, undos)
 
-        def undo() -> None:
-            revert()
-            self.publish(state, pause_s=change.pause_s)
-
-        return [state.id_of(item) for item in names], undo
+    def _undo(
+        self,
+        state: pool_states.PoolState,
+        change: pool_changes.AnyPoolChange,
+        revert: Callable[[], object],
+    ) -> None:
+        revert()
+        self.publish(state, pause_s=change.pause_s)
 
     def _taint_by_rules(
         self,
@@ -112,16 +91,19 @@ class PoolChanging:
         state: pool_states.PoolState,
         dice: random.Random,
     ) -> tuple[list[str], Callable[[], None]]:
+        """Create a rule for each device, or one for the pool; return the devices."""
         chosen = _drawn(state, change.devices, dice) if change.devices else []
-        rules = _selectors(name, state.key, chosen)
-        for rule, selector in rules.items():
+        driver, pool = state.key
+        rules: dict[str, Object] = {f"{name}-{device}": {"device": device} for device in chosen}
+        for rule, selected in (rules or {f"{name}-{pool}": {}}).items():
+            selector = {"driver": driver, "pool": pool, **selected}
             self.create_rule(rule, {"deviceSelector": selector, "taint": _taint(change)})
 
         def undo() -> None:
-            for rule in rules:
+            for rule in rules or [f"{name}-{pool}"]:
                 self.delete_rule(rule)
 
-        return [state.id_of(item) for item in chosen], undo
+        return chosen, undo
 
     # ------------------------------------------------------------------- writes
 
@@ -143,9 +125,9 @@ class PoolChanging:
         for number, piece in enumerate(wanted):
             if number:
                 self._pause(pause_s)
-            self._until_done(lambda piece=piece: self._put(apis.SLICES, piece))  # type: ignore[misc]
+            self._until_done(self._put, apis.SLICES, piece)
         for name in sorted(old - names):
-            self._until_done(lambda name=name: self._delete(apis.SLICES, name))  # type: ignore[misc]
+            self._until_done(self._delete, apis.SLICES, name)
         self._published[state.key] = names
 
     def create_rule(self, name: str, spec: Object) -> None:
@@ -156,11 +138,11 @@ class PoolChanging:
             "metadata": {"name": name, "labels": {naming.RUN_LABEL: self._run_id}},
             "spec": spec,
         }
-        self._until_done(lambda: self._put(apis.TAINT_RULES, rule))
+        self._until_done(self._put, apis.TAINT_RULES, rule)
 
     def delete_rule(self, name: str) -> None:
         """Delete a DeviceTaintRule. Raises as `publish` does."""
-        self._until_done(lambda: self._delete(apis.TAINT_RULES, name))
+        self._until_done(self._delete, apis.TAINT_RULES, name)
 
     def _put(self, resource: apis.Resource, wanted: Object) -> None:
         try:
@@ -176,11 +158,11 @@ class PoolChanging:
         with apis.if_there():
             self._api.delete(resource, name)
 
-    def _until_done(self, write: Callable[[], Any]) -> None:
+    def _until_done(self, write: Callable[..., None], *arguments: object) -> None:
         """Repeat a write that may be repeated, until the API server has confirmed it."""
         while True:
             try:
-                write()
+                write(*arguments)
             except (apis.ApiError, transports.TransportError) as error:
                 has_changed = isinstance(error, apis.ApiError) and (
                     error.is_conflict or error.is_already_exists
@@ -197,32 +179,34 @@ class PoolChanging:
 
 
 def _changed(
-    change: DevicesChange, state: pool_states.PoolState, dice: random.Random
+    change: pool_changes.AnyPoolChange, state: pool_states.PoolState, dice: random.Random
 ) -> tuple[list[str], Callable[[], object]]:
-    """Change the devices of a pool; return their names, and what reverts the change."""
-    if isinstance(change, pool_changes.Grow):
-        added = state.grow(change.devices)
-        return added, lambda: state.edit(added, pool_states.left_out)
-    chosen = _drawn(state, change.devices, dice)
+    """Change what a driver publishes; return the names of the devices, and what reverts it."""
     how: pool_states.Edit = pool_states.left_out
-    if isinstance(change, pool_changes.Unshare):
-        how = pool_states.unshared
-    elif isinstance(change, pool_changes.Taint):
-        how = pool_states.tainted(_taint(change))
+    match change:
+        case pool_changes.Renew():
+            state.split = change.slices
+            return [], lambda: None
+        case pool_changes.Republish():
+            state.published += 1
+            return [], lambda: None
+        case pool_changes.Flap():
+            state.is_published = False
+            return [], functools.partial(setattr, state, "is_published", True)  # noqa: FBT003
+        case pool_changes.Grow():
+            added = state.grow(change.devices)
+            return added, lambda: state.edit(added, pool_states.left_out)
+        case pool_changes.Unshare():
+            how = pool_states.unshared
+        case pool_changes.Taint():
+            how = pool_states.tainted(_taint(change))
+    chosen = _drawn(state, change.devices, dice)
     return chosen, state.edit(chosen, how)
 
 
 def _drawn(state: pool_states.PoolState, count: int, dice: random.Random) -> list[str]:
     names = state.names()
     return sorted(dice.sample(names, min(count or len(names), len(names))))
-
-
-def _selectors(name: str, key: pool_states.PoolKey, chosen: Sequence[str]) -> dict[str, Object]:
-    """Return the selectors by the name of the rule: of devices, or of the pool without any."""
-    pool = {"driver": key[0], "pool": key[1]}
-    if not chosen:
-        return {f"{name}-{key[1]}": pool}
-    return {f"{name}-{device}": {**pool, "device": device} for device in chosen}
 
 
 def _taint(change: pool_changes.Taint) -> Object:

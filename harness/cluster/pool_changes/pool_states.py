@@ -1,6 +1,5 @@
 """The devices that a driver publishes in one pool, and how they are spread over slices."""
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -16,15 +15,6 @@ REPUBLISHED = "published"
 """Attribute that changes when a driver publishes the same devices again."""
 _LABEL_MAX = 40
 """Characters of a pool's name in the name of a device, which has at most 63."""
-
-
-@dataclasses.dataclass(slots=True)
-class _Section:
-    """The devices of one slice of the first generation; they stay on the same nodes."""
-
-    document: Object
-    """The slice that was found."""
-    devices: list[Object]
 
 
 class PoolState:
@@ -44,11 +34,12 @@ class PoolState:
         """Least number of slices with devices; 0: as few as can be."""
         self.published = 0
         """How often the same devices were published again."""
-        self._sections = [
-            _Section(piece, list(piece["spec"]["devices"]))
+        self._sections: list[tuple[Object, list[Object]]] = [
+            (piece, list(piece["spec"]["devices"]))
             for piece in known
             if piece["spec"].get("devices")
         ]
+        """Slices that were found, with their devices, which stay on the same nodes."""
         self._fixed = [piece for piece in known if not piece["spec"].get("devices")]
         """Slices without devices: shared counters."""
         self._edits: list[tuple[frozenset[str], Edit]] = []
@@ -60,19 +51,20 @@ class PoolState:
 
     def names(self) -> list[str]:
         """Return the names of the devices that are not left out."""
-        return [item["name"] for section in self._sections for item in self._visible(section)]
+        return [item["name"] for _, devices in self._sections for item in self._visible(devices)]
 
     def id_of(self, device: str) -> str:
         return str(device_ids.DeviceID(*self.key, device))
 
     def grow(self, count: int) -> list[str]:
         """Add devices like the last one, and return their names, which were never used before."""
-        section = self._sections[-1]
-        like, added = section.devices[0], []
+        _, devices = self._sections[-1]
+        pool = re.sub(r"[^a-z0-9-]", "-", self.key[1])[-_LABEL_MAX:].lstrip("-")
+        like, added = devices[0], []
         for _ in range(count):
             self._grown += 1
-            name = f"{_label(self.key[1])}-added-{self._grown:03d}"
-            section.devices.append({**like, "name": name})
+            name = f"{pool}-added-{self._grown:03d}"
+            devices.append({**like, "name": name})
             added.append(name)
         return added
 
@@ -103,28 +95,22 @@ class PoolState:
     def _parts(self) -> Iterator[Object]:
         """Yield the slices with devices, as few as the limits and `split` allow."""
         least = -(-self.split // len(self._sections)) if self._sections else 0
-        for section in self._sections:
-            name = section.document["metadata"]["name"]
-            for number, part in enumerate(slices.parts([*self._visible(section)], least)):
-                meta = {**section.document["metadata"], "name": f"{name}-{number}"}
-                if not number:
-                    meta = section.document["metadata"]
-                yield {"metadata": meta, "spec": {**section.document["spec"], "devices": part}}
+        for found, devices in self._sections:
+            meta, spec = found["metadata"], found["spec"]
+            for number, part in enumerate(slices.parts([*self._visible(devices)], least)):
+                name = f"{meta['name']}-{number}" if number else meta["name"]
+                yield {"metadata": {**meta, "name": name}, "spec": {**spec, "devices": part}}
 
-    def _visible(self, section: _Section) -> Iterator[Object]:
-        for device in section.devices:
+    def _visible(self, devices: Iterable[Object]) -> Iterator[Object]:
+        for device in devices:
             item: Object | None = device
             for names, how in self._edits:
                 item = how(item) if item is not None and item["name"] in names else item
+            if item is not None and self.published:
+                mark = {REPUBLISHED: {"int": self.published}}
+                item = {**item, "attributes": {**item.get("attributes", {}), **mark}}
             if item is not None:
-                yield self._marked(item)
-
-    def _marked(self, item: Object) -> Object:
-        """Return a device with the mark of a repeated publication."""
-        if not self.published:
-            return item
-        mark = {REPUBLISHED: {"int": self.published}}
-        return {**item, "attributes": {**item.get("attributes", {}), **mark}}
+                yield item
 
 
 def left_out(item: Object) -> None:
@@ -159,8 +145,3 @@ def _is_whole(slices: Sequence[Object]) -> bool:
     of_pool = [piece["spec"]["pool"] for piece in slices]
     generations = {pool["generation"] for pool in of_pool}
     return len(generations) == 1 and of_pool[0]["resourceSliceCount"] == len(slices)
-
-
-def _label(text: str) -> str:
-    """Return the name of a pool as a part of a device's name."""
-    return re.sub(r"[^a-z0-9-]", "-", text)[-_LABEL_MAX:].lstrip("-")

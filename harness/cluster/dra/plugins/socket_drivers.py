@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from harness import clocks, concurrency, errors, writing
 from harness.client import backoffs
-from harness.cluster.dra import claim_infos, driver_contracts
+from harness.cluster.dra import claim_infos, driver_calls
 from harness.cluster.dra.plugins import socket_plugins
 from harness.cluster.kubelet_api import node_folders
 
@@ -192,10 +192,10 @@ class SocketDrivers:
         except errors.WaitTimeoutError:
             raise self._late(drivers, nodes, timeout_s) from None
 
-    def plugin(self, driver: str, node: str) -> driver_contracts.Plugin:
+    def plugin(self, driver: str, node: str) -> driver_calls.Plugin:
         found = self._registry(node).find(driver)
         if found is None:
-            raise driver_contracts.not_registered(driver)
+            raise driver_calls.not_registered(driver)
         return found
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:

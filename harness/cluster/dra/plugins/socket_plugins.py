@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness import errors
-from harness.cluster.dra import claim_infos, driver_contracts
+from harness.cluster.dra import claim_infos, driver_calls
 from harness.cluster.kubelet_api import (
     calls,
     channels,
@@ -44,16 +44,14 @@ class SocketPlugin:
         self.driver, self.endpoint, self.service, self._call_s = driver, endpoint, service, call_s
         self._channel = channels.Channel(endpoint, message_bytes_max=ANSWER_BYTES_MAX)
 
-    def prepare(self, claims: Sequence[Object]) -> driver_contracts.PrepareAnswers:
+    def prepare(self, claims: Sequence[Object]) -> driver_calls.PrepareAnswers:
         found = [claim["metadata"] for claim in claims]
         asked = [
             preparations.ClaimReference(one["namespace"], one["name"], one["uid"]) for one in found
         ]
         return messages.prepared(self._call(self.service.prepare, asked))
 
-    def unprepare(
-        self, claims: Sequence[claim_infos.ClaimInfo]
-    ) -> driver_contracts.UnprepareAnswers:
+    def unprepare(self, claims: Sequence[claim_infos.ClaimInfo]) -> driver_calls.UnprepareAnswers:
         asked = [claim.reference for claim in claims]
         return messages.unprepared(self._call(self.service.unprepare, asked))
 
@@ -76,10 +74,10 @@ class SocketPlugin:
         except calls.CallError as error:
             code = "".join(part.title() for part in error.code.split("_"))
             text = f"rpc error: code = {code} desc = {error.message}"
-            raise driver_contracts.CallFailedError(code, text) from error
+            raise driver_calls.CallFailedError(code, text) from error
         except ValueError as error:  # gRPC's error for a channel that was closed meanwhile
             text = "rpc error: code = Canceled desc = grpc: the client connection is closing"
-            raise driver_contracts.CallFailedError("Canceled", text) from error
+            raise driver_calls.CallFailedError("Canceled", text) from error
 
 
 def register(socket: pathlib.Path, add: Callable[[SocketPlugin], None]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness import concurrency
 from harness.client import apis
-from harness.cluster.dra import claim_managers, driver_contracts, in_process_drivers, pod_claims
+from harness.cluster.dra import claim_managers, driver_calls, in_process_drivers, pod_claims
 from harness.cluster.driver import drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
 from harness.explore.worlds import world_fixtures, world_specs
@@ -81,12 +81,12 @@ class UnregisteredDriver(node_preparations.NodePreparations):
 
     given_up = ("claim-1", "claim-2")
 
-    def drivers(self) -> driver_contracts.Drivers:
+    def drivers(self) -> driver_calls.Drivers:
         return in_process_drivers.InProcessDrivers(_refuse, keeps_endings=True)
 
 
 def _refuse(driver: str) -> drivers.Driver:
-    raise driver_contracts.not_registered(driver)
+    raise driver_calls.not_registered(driver)
 
 
 class UnnamedClaim(node_preparations.NodePreparations):

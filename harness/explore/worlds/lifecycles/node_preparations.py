@@ -14,10 +14,9 @@ from harness.client import apis
 from harness.cluster.dra import (
     claim_infos,
     claim_managers,
-    driver_contracts,
+    driver_calls,
     in_process_drivers,
     pod_claims,
-    preparation_journals,
 )
 from harness.cluster.driver import drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations
@@ -107,10 +106,10 @@ class NodePreparations(world.World):
             get_claim=self._get_claim,
             drivers=self.drivers(),
             checkpoint=_checkpoint(chosen.checkpoint, self._files),
-            journal=preparation_journals.PreparationJournal(None),
+            write=lambda _: None,
         )
 
-    def drivers(self) -> driver_contracts.Drivers:
+    def drivers(self) -> driver_calls.Drivers:
         kind = preparation_oracles.observed(self.parts.kubelet.driver, self.prepared)
         driver = _driver(kind, self._files)
         return in_process_drivers.InProcessDrivers(lambda name: driver(self.driver_spec, name=name))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.cluster.dra import claim_infos, claim_managers, driver_contracts, pod_claims
-from harness.cluster.dra import preparation_journals as journals
+from harness.client import journaling
+from harness.cluster.dra import claim_infos, claim_managers, driver_calls, pod_claims
 from harness.cluster.kubelet_api import preparations
 from harness.history import journal_reader, records
 
@@ -32,7 +32,7 @@ class Drivers:
 
     def plugin(self, driver: str, node: str) -> Any:
         if driver not in self.names:
-            raise driver_contracts.not_registered(driver)
+            raise driver_calls.not_registered(driver)
         return Plugin(self, driver)
 
     def is_prepared(self, info: claim_infos.ClaimInfo, node: str) -> bool:
@@ -77,7 +77,7 @@ class Node:
             get_claim=lambda namespace, name: self.claims.get(name),
             drivers=self.drivers,
             checkpoint=claim_infos.Checkpoint(self.folder / "checkpoint.json"),
-            journal=journals.PreparationJournal(self.journal),
+            write=journaling.opened(self.journal, process="kubelet", run_id="").write,
         )
 
     def claim(self, name: str, *drivers: str) -> str:
@@ -147,7 +147,7 @@ def test_a_driver_that_does_not_answer_may_have_unprepared(node: Node) -> None:
     """It was killed at the end of the call, and can give the device to another claim."""
 
     def die(answer: dict[str, Any]) -> dict[str, Any]:
-        raise driver_contracts.CallFailedError("Unavailable", "rpc error: socket closed")
+        raise driver_calls.CallFailedError("Unavailable", "rpc error: socket closed")
 
     node.drivers.answers["a.example"] = die
     with pytest.raises(preparations.PreparationError, match=r"^NodePrepareResources: rpc error"):

@@ -9,6 +9,7 @@ import pytest
 
 from harness import clocks, concurrency, errors
 from harness.client import apis
+from harness.cluster.driver import driver_settings
 from harness.cluster.pool_changes import pool_changers, pool_changing, pool_states
 from harness.history import journal_reader, records
 from harness.model import naming
@@ -79,7 +80,6 @@ def test_a_pool_of_one_slice_is_changed_in_place(changing: Changing) -> None:
     assert (generation, count, len(left)) == (1, 1, 1)
     assert [item.rpartition("-")[2] for item in made.devices] == sorted({*"abc"} - {*left})
     assert made.pools == [f"{api_objects.DRIVER}/n"]
-    assert made.undo is not None
     made.undo()
     assert changing.pieces() == [(1, 1, ["a", "b", "c"])]
 
@@ -89,7 +89,7 @@ def test_a_new_generation_is_incomplete_until_its_last_slice(
 ) -> None:
     seen: list[list[tuple[int, int, list[str]]]] = []
     server.before("POST", "resourceslices", lambda: seen.append(changing.pieces()), times=2)
-    assert changing.make(kind="renew", slices=3, pause_s=0).undo is None
+    assert changing.make(kind="renew", slices=3, pause_s=0).undos == []
     assert seen == [[(2, 3, ["a"])], [(2, 3, ["a"]), (2, 3, ["b"])]]
     assert changing.pieces() == [(2, 3, ["a"]), (2, 3, ["b"]), (2, 3, ["c"])]
     changing.make(kind="renew", pause_s=0)
@@ -97,28 +97,26 @@ def test_a_new_generation_is_incomplete_until_its_last_slice(
 
 
 def test_a_pool_flaps(changing: Changing) -> None:
-    undo = changing.make(kind="flap").undo
+    made = changing.make(kind="flap")
     assert changing.pieces() == []
-    assert undo is not None
-    undo()
+    made.undo()
     assert changing.pieces() == [(1, 1, ["a", "b", "c"])]
 
 
 def test_a_change_that_stays_is_not_undone(changing: Changing) -> None:
     made = changing.make(kind="grow", devices=2, lasts_s=None)
-    assert made.undo is None
+    assert made.undos == []
     assert [len(names) for _, _, names in changing.pieces()] == [5]
 
 
 def test_taints_in_slices_come_and_go(changing: Changing) -> None:
-    undo = changing.make(kind="taint", devices=9, effect="NoExecute").undo
+    made = changing.make(kind="taint", devices=9, effect="NoExecute")
     [known] = changing.api.list(apis.SLICES).items
     for item in known["spec"]["devices"]:
         assert [(one["key"], one["effect"]) for one in item["taints"]] == [
             (pool_changing.TAINT_KEY, "NoExecute")
         ]
-    assert undo is not None
-    undo()
+    made.undo()
     [known] = changing.api.list(apis.SLICES).items
     assert not any(item.get("taints") for item in known["spec"]["devices"])
 
@@ -146,7 +144,6 @@ def test_each_device_that_a_rule_taints_has_a_rule(api: apis.Api) -> None:
         f"{item['driver']}/{item['pool']}/{item['device']}" for item in selected
     ] == made.devices
     assert len(made.devices) == 2
-    assert made.undo is not None
     made.undo()
     assert rules.rules == {}
 
@@ -182,12 +179,10 @@ def changer(
 ) -> pool_changers.PoolChanger:
     made = pool_changers.PoolChanger(
         api,
-        pool_changers.PoolChangerOptions(
-            changes=pool_changes.PoolChanges.model_validate({"changes": [*changes]}),
-            journal=journal,
-            run_id=RUN,
-            seed=seed,
-        ),
+        pool_changes.PoolChanges.model_validate({"changes": [*changes]}),
+        journal=journal,
+        run_id=RUN,
+        seed=seed,
         has_begun=lambda: begun,
     )
     made.start()
@@ -253,5 +248,4 @@ def test_settings_that_are_none(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "changes.json"
     path.write_text(json.dumps({"changes": [{"kind": "vanish"}]}))
     with pytest.raises(errors.UsageError, match=r"changes\.json: expected a settings file"):
-        pool_changers.options(path, journal=None, run_id="", seed=1)
-    assert pool_changers.options(None, journal=None, run_id="", seed=1) is None
+        driver_settings.decode(path, pool_changes.PoolChanges)

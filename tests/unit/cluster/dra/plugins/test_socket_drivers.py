@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import clocks, errors
-from harness.cluster.dra import claim_infos, driver_contracts
+from harness.cluster.dra import claim_infos, driver_calls
 from harness.cluster.dra.plugins import socket_drivers, socket_plugins
 from harness.cluster.kubelet_api import calls, preparations, services
 from tests.support import driver_servers
@@ -124,7 +124,7 @@ def test_a_driver_goes_with_its_socket(serve: Serve, drivers: Any) -> None:
     plugin = wait(drivers)
     server.stop()
     wait_gone(drivers)
-    with pytest.raises(driver_contracts.CallFailedError) as caught:
+    with pytest.raises(driver_calls.CallFailedError) as caught:
         plugin.prepare([CLAIM])
     assert caught.value.code in ("Canceled", "Unavailable")
 
@@ -197,7 +197,7 @@ def test_calls_of_a_driver_that_hangs_end(folder: pathlib.Path, serve: Serve) ->
     plugin = socket_plugins.SocketPlugin(
         server.driver, server.endpoint, services.DRA["v1.DRAPlugin"], call_s=0.2
     )
-    with pytest.raises(driver_contracts.CallFailedError) as caught:
+    with pytest.raises(driver_calls.CallFailedError) as caught:
         plugin.prepare([CLAIM])
     ended.set()
     plugin.close()
@@ -225,7 +225,7 @@ def test_a_large_answer_fails_one_call(serve: Serve, drivers: Any) -> None:
     server = serve()
     server.answer = enlarge
     plugin = wait(drivers)
-    with pytest.raises(driver_contracts.CallFailedError) as caught:
+    with pytest.raises(driver_calls.CallFailedError) as caught:
         plugin.prepare([CLAIM])
     assert caught.value.code == "ResourceExhausted"
     server.answer = lambda good: good
