@@ -11,7 +11,6 @@ import os
 import pathlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
@@ -56,7 +55,13 @@ def write(
         with writing.explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
     for request, environment in environments.items():
-        document = _document(driver, uid, request, environment)
+        kind, _, device = device_id(driver, uid, request).partition("=")
+        edits = {"env": [f"{name}={value}" for name, value in sorted(environment.items())]}
+        document = {
+            "cdiVersion": VERSION,
+            "kind": kind,
+            "devices": [{"name": device, "containerEdits": edits}],
+        }
         path = _path(folder, driver, uid, request)
         with writing.explained(path):
             writing.write_whole(path, msgspec.json.encode(document))
@@ -67,14 +72,11 @@ def remove(folder: pathlib.Path, driver: str, uid: str, requests: Iterable[str] 
 
     Raises StorageError or UnwritableError if one stays.
     """
+    pattern = f"{glob.escape(f'{folder}/{driver}-{uid}')}-*.json"
     paths = [_path(folder, driver, uid, request) for request in requests]
-    for found in paths or _found(folder, driver, uid):
+    for found in paths or glob.glob(pattern):  # noqa: PTH207
         with writing.explained(found), contextlib.suppress(FileNotFoundError):
             os.unlink(found)  # noqa: PTH108 - for each claim
-
-
-def _found(folder: pathlib.Path, driver: str, uid: str) -> list[str]:
-    return glob.glob(f"{glob.escape(f'{folder}/{driver}-{uid}')}-*.json")  # noqa: PTH207
 
 
 def _path(folder: pathlib.Path, driver: str, uid: str, request: str) -> str:
@@ -82,32 +84,12 @@ def _path(folder: pathlib.Path, driver: str, uid: str, request: str) -> str:
 
 
 def device_id(driver: str, uid: str, request: str) -> str:
-    return f"{_kind(driver)}={_device(uid, request)}"
+    return f"{driver}/{CLASS}=claim-{uid}-{request}"
 
 
 def base(request: str) -> str:
     """Return the request of a result without the alternative: `gpu` for `gpu/large`."""
     return request.partition("/")[0]
-
-
-def _kind(driver: str) -> str:
-    return f"{driver}/{CLASS}"
-
-
-def _device(uid: str, request: str) -> str:
-    return f"claim-{uid}-{request}"
-
-
-def _document(
-    driver: str, uid: str, request: str, environment: Mapping[str, str]
-) -> dict[str, Any]:
-    variables = [f"{name}={value}" for name, value in sorted(environment.items())]
-    edits = {"env": variables}
-    return {
-        "cdiVersion": VERSION,
-        "kind": _kind(driver),
-        "devices": [{"name": _device(uid, request), "containerEdits": edits}],
-    }
 
 
 def _is_meant(config: Object, result: Object) -> bool:
@@ -125,18 +107,20 @@ def _parameters(config: Object) -> dict[str, str]:
     if not isinstance(parameters, dict) or any("=" in name for name in parameters):
         raise _invalid("as an object without = in names", parameters)
     prefix = _PREFIXES[config["source"]]
-    found = {f"{prefix}_{name}": _text(value) for name, value in parameters.items()}
+    found = {
+        f"{prefix}_{name}": value if isinstance(value, str) else _json(value)
+        for name, value in parameters.items()
+    }
     if any(_NUL in text for text in (*found, *found.values())):
         raise _invalid("without the character NUL, which no variable can have", parameters)
     return found
 
 
 def _invalid(expected: str, parameters: object) -> preparations.PreparationError:
-    shown = msgspec.json.encode(parameters).decode()
     return preparations.PreparationError(
-        "InvalidParameters", f"expected opaque parameters {expected}, got {shown:.200}"
+        "InvalidParameters", f"expected opaque parameters {expected}, got {_json(parameters):.200}"
     )
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+def _json(value: object) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()

@@ -3,10 +3,11 @@
 import contextlib
 import dataclasses
 import functools
+import itertools
 import os
 import pathlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness import clocks, errors, processes, writing
@@ -87,13 +88,14 @@ class DriverOptions:
 def run(options: DriverOptions) -> int:
     """Serve until SIGTERM; return the exit code.
 
-    Raises UsageError for unusable options or files, KubeconfigError if the API server rejects the
-    credentials, and ClusterError if it does not answer.
+    Raises UsageError for unusable options, files or sockets, KubeconfigError if the API server
+    rejects the credentials, and ClusterError if it does not answer.
     """
     stopped = processes.StopEvent()
     processes.end_on_thread_failure("flake-hunt part driver")
     processes.allow_files()
-    _make_folders(options)
+    for template, node in itertools.product(options.files, options.nodes):
+        _make_writable(node_folders.of_node(template, node))
     with contextlib.ExitStack() as running:
         settings = driver_settings.LiveSettings(options.settings)
         transport = running.enter_context(
@@ -103,7 +105,12 @@ def run(options: DriverOptions) -> int:
         moments = served_drivers.MomentActions(settings, options.state)
         served = [_served(options, name, api, settings, moments) for name in options.names]
         running.enter_context(_publishing(options, api))
-        _serve(options, served, settings, running)
+        for one, node in itertools.product(served, options.nodes):
+            name = one.driver.name
+            endpoint, registration = options.endpoint(name, node), options.registration(name, node)
+            plugin = _Plugin(one, node=node, endpoint=endpoint, settings=settings)
+            running.enter_context(servers.Server(endpoint, plugin.handlers()))
+            running.enter_context(servers.Server(registration, plugin.of_registration()))
         for one in served:  # first: calls that wait would not end
             running.callback(one.driver.stop)
         running.callback(moments.stop)
@@ -113,17 +120,14 @@ def run(options: DriverOptions) -> int:
     return 0
 
 
-def _make_folders(options: DriverOptions) -> None:
-    """Make the folders of state and CDI files, so that missing rights show at once."""
-    for template in options.files:
-        for node in options.nodes:
-            folder = node_folders.of_node(template, node)
-            with writing.explained(folder):
-                folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise errors.UsageError(
-                    f"{folder}: expected the right to write files there: name another folder"
-                )
+def _make_writable(folder: pathlib.Path) -> None:
+    """Make a folder of state or CDI files, so that missing rights show at once."""
+    with writing.explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise errors.UsageError(
+            f"{folder}: expected the right to write files there: name another folder"
+        )
 
 
 def _served(
@@ -140,27 +144,9 @@ def _served(
     return options.parts.served(driver, api, at=moments, lock_file=lock_file, settings=settings)
 
 
-def _serve(
-    options: DriverOptions,
-    served: Sequence[served_drivers.ServedDriver],
-    settings: driver_settings.LiveSettings,
-    running: contextlib.ExitStack,
-) -> None:
-    for one in served:
-        name = one.driver.name
-        for node in options.nodes:
-            server = PluginServer(
-                one,
-                node=node,
-                endpoint=options.endpoint(name, node),
-                registration=options.registration(name, node),
-                settings=settings,
-            )
-            running.callback(server.stop)
-
-
-class PluginServer:
-    """One driver on one node: its own socket, then the one by which the kubelet finds it."""
+class _Plugin:
+    """One driver on one node: answers calls of the kubelet on its own socket, and on the one by
+    which the kubelet finds it."""
 
     def __init__(
         self,
@@ -168,30 +154,21 @@ class PluginServer:
         *,
         node: str,
         endpoint: pathlib.Path,
-        registration: pathlib.Path,
         settings: driver_settings.LiveSettings,
     ) -> None:
-        """Serve. Raises UsageError if one of the sockets cannot be served."""
         self._served, self._node, self._settings = served, node, settings
         self._endpoint, self._services = endpoint, settings.now().services
-        with contextlib.ExitStack() as made:
-            made.enter_context(servers.Server(endpoint, self._handlers()))
-            told = {services.GET_INFO: self._info, services.NOTIFY: self._note}
-            made.enter_context(servers.Server(registration, told))
-            self._servers = made.pop_all()
 
-    def stop(self) -> None:
-        """Let the kubelet see that the driver goes, let calls end, and remove both sockets."""
-        self._servers.close()
+    def handlers(self) -> Mapping[services.Method, Any]:
+        return {
+            getattr(service, call): functools.partial(self._answer, call, service)
+            for service in services.DRA.values()
+            if service.name in self._services
+            for call in ("prepare", "unprepare")
+        }
 
-    def _handlers(self) -> Mapping[services.Method, Any]:
-        handlers: dict[services.Method, Any] = {}
-        for service in services.DRA.values():
-            if service.name in self._services:
-                for call in ("prepare", "unprepare"):
-                    handler = functools.partial(self._answer, call, service)
-                    handlers[getattr(service, call)] = handler
-        return handlers
+    def of_registration(self) -> Mapping[services.Method, Any]:
+        return {services.GET_INFO: self._info, services.NOTIFY: self._note}
 
     def _info(self, asked: Any) -> Any:
         del asked
@@ -235,15 +212,13 @@ def _publishing(options: DriverOptions, api: apis.Api) -> Iterator[None]:
 
     The slices of one instance beside others stay: they are those of its successor.
     """
-    publishers = [
-        slice_publishing.SlicePublisher(api, driver=name, node=node, devices=options.devices)
-        for name in options.names
-        for node in options.nodes
-        if options.devices
-    ]
-    if not publishers:
+    if not options.devices:
         yield
         return
+    publishers = [
+        slice_publishing.SlicePublisher(api, driver=name, node=node, devices=options.devices)
+        for name, node in itertools.product(options.names, options.nodes)
+    ]
     informer = informers.Informer(api, apis.SLICES, name="slices", handlers=publishers, trims=True)
     informer.start()
     informer.wait_synced(timeout_s=_PUBLISHED_S)

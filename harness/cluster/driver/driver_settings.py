@@ -54,15 +54,11 @@ def decode(path: pathlib.Path, kind: type[S]) -> S:
             f"{path}: expected a settings file of the driver ({error.strerror})"
         ) from error
     except pydantic.ValidationError as error:
+        problem = error.errors()[0]
+        said = ": ".join(filter(None, (".".join(map(str, problem["loc"])), problem["msg"])))
         raise errors.UsageError(
-            f"{path}: expected a settings file of the driver in JSON ({_first(error)})"
+            f"{path}: expected a settings file of the driver in JSON ({said})"
         ) from error
-
-
-def _first(error: pydantic.ValidationError) -> str:
-    problem = error.errors()[0]
-    key = ".".join(map(str, problem["loc"]))
-    return f"{key}: {problem['msg']}" if key else str(problem["msg"])
 
 
 class CallSpec(driver_specs.CallSpec):
@@ -113,14 +109,11 @@ class LiveSettings:
             state = self._state()
             if self._path is not None and state != self._seen:
                 self._seen = state
-                self._read(self._path)
+                try:
+                    self._spec = decode(self._path, ProgramSpec)
+                except errors.UsageError as error:
+                    sys.stderr.write(f"flake-hunt driver: {error}; the settings stay\n")
             return self._spec
-
-    def _read(self, path: pathlib.Path) -> None:
-        try:
-            self._spec = decode(path, ProgramSpec)
-        except errors.UsageError as error:
-            sys.stderr.write(f"flake-hunt driver: {error}; the settings stay\n")
 
     def _state(self) -> tuple[int, int, int] | None:
         """Return what changes with the file's content; None: there is no file."""

@@ -149,7 +149,7 @@ class Driver:
         known = self._claims.find(node, claim.uid)
         if known is not None:
             self._forget(known)
-        elif self._claims.is_damaged(node, claim.uid):
+        elif self._claims.path(node, claim.uid) in self._claims.damaged:
             folder = self._cdi_folder(node)
             if folder is not None:
                 cdi_files.remove(folder, self.name, claim.uid)
@@ -278,19 +278,15 @@ class Driver:
         """Take the devices of a claim. Raises PreparationError if another claim has one."""
         with self._guard:
             if self._exclusivity:
-                self._require_undamaged(claim)
+                others = {path for path in self._claims.damaged if path.stem != claim.uid}
+                if others and claim.exclusive:  # which devices another claim has is not known
+                    raise preparations.PreparationError(
+                        "DamagedCheckpoint",
+                        f"{min(others)} is damaged: no device can be prepared until that claim is "
+                        "unprepared, or the file removed",
+                    )
                 self._require_free(claim)
             self._note(claim)
-
-    def _require_undamaged(self, claim: prepared_claims.PreparedClaim) -> None:
-        """Raise PreparationError while it is not known which devices another claim has."""
-        others = {path for path in self._claims.damaged if path.stem != claim.uid}
-        if others and claim.exclusive:
-            raise preparations.PreparationError(
-                "DamagedCheckpoint",
-                f"{min(others)} is damaged: no device can be prepared until that claim is "
-                "unprepared, or the file removed",
-            )
 
     def _require_free(self, claim: prepared_claims.PreparedClaim) -> None:
         for device in sorted(claim.taken):

@@ -95,7 +95,7 @@ class PreparedClaims:
         Raises StorageError or UnwritableError if its file cannot be written.
         """
         if self._template:
-            path = self._path(claim.node, claim.uid)
+            path = self.path(claim.node, claim.uid)
             with writing.explained(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
             writing.replace(path, msgspec.json.encode(claim))
@@ -105,15 +105,12 @@ class PreparedClaims:
     def remove(self, node: str, uid: str) -> None:
         """Forget a claim. Raises StorageError or UnwritableError if its file stays."""
         if self._template:
-            path = self._path(node, uid)
+            path = self.path(node, uid)
             with writing.explained(path):
                 path.unlink(missing_ok=True)
             self._seen.pop(path, None)
             self.damaged.pop(path, None)
         self._claims.pop((node, uid), None)
-
-    def is_damaged(self, node: str, uid: str) -> bool:
-        return self._path(node, uid) in self.damaged
 
     def _read(self) -> Iterable[PreparedClaim]:
         if self._template:
@@ -134,7 +131,7 @@ class PreparedClaims:
             self._seen[path] = seen
         return seen[1]
 
-    def _path(self, node: str, uid: str) -> pathlib.Path:
+    def path(self, node: str, uid: str) -> pathlib.Path:
         folder = node_folders.of_node(self._template, node)
         return folder / self._driver / f"{uid}.json"
 

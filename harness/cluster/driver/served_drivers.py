@@ -36,30 +36,23 @@ class MomentActions:
         Raises PreparationError on demand.
         """
         name, _, when = moment.partition(".")
-        spec = self._spec(name)
+        spec: driver_settings.CallSpec = getattr(self._settings.now(), name)
         if not spec.concerns(claim):
             return
         if spec.error and when == "received":
             raise preparations.PreparationError("FailedOnDemand", spec.error)
         if spec.crash_at == when:
-            self._crash_once(moment)
-        while spec.block_at == when and self._spec(name) is spec:
+            note = self._state / f"crashed-{moment}"
+            if not note.exists():
+                with writing.explained(note):
+                    note.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        while spec.block_at == when and getattr(self._settings.now(), name) is spec:
             if self._stopped.wait(_LOOK_S):
                 raise preparations.PreparationError("Stopped", "the driver ends")
 
     def stop(self) -> None:
         self._stopped.set()
-
-    def _spec(self, name: str) -> driver_settings.CallSpec:
-        spec: driver_settings.CallSpec = getattr(self._settings.now(), name)
-        return spec
-
-    def _crash_once(self, moment: str) -> None:
-        note = self._state / f"crashed-{moment}"
-        if not note.exists():
-            with writing.explained(note):
-                note.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class ServedDriver:
@@ -80,9 +73,9 @@ class ServedDriver:
         """
         self.driver, self._api, self._at, self._lock_file = driver, api, at, lock_file
         self._settings = settings
-        self._guard = concurrency.lock("driver.turns")
-        self._turns: dict[tuple[str, str], _Turn] = {}
-        """Node and uid of the claims that calls are about at this time."""
+        self._changed = concurrency.condition("driver.turns")
+        self._taken: set[tuple[str, str]] = set()
+        """Node and uid of the claims that a call is about now."""
 
     def prepare(self, claims: Iterable[preparations.ClaimReference], node: str) -> drivers.Prepared:
         self.driver.wait_to_prepare()
@@ -122,15 +115,15 @@ class ServedDriver:
             raise preparations.PreparationError(
                 "NotRead", f"cannot read {place}: {error}"
             ) from error
-        status = found.get("status") or {}
+        status, why = found.get("status") or {}, None
         if found["metadata"]["uid"] != claim.uid:
-            raise preparations.PreparationError(
-                "Replaced", f"{place} was replaced: it does not have the uid {claim.uid} any more"
-            )
-        if not status.get("allocation"):
-            raise preparations.PreparationError("NotAllocated", f"{place} is not allocated")
-        if not status.get("reservedFor"):
-            raise preparations.PreparationError("NotReserved", f"{place} is reserved for no pod")
+            why = "Replaced", f"was replaced: it does not have the uid {claim.uid} any more"
+        elif not status.get("allocation"):
+            why = "NotAllocated", "is not allocated"
+        elif not status.get("reservedFor"):
+            why = "NotReserved", "is reserved for no pod"
+        if why is not None:
+            raise preparations.PreparationError(why[0], f"{place} {why[1]}")
         return found
 
     def _report(self, claim: Object, node: str) -> None:
@@ -173,17 +166,17 @@ class ServedDriver:
     def _turn(self, claim: preparations.ClaimReference, node: str) -> Iterator[None]:
         """Wait until no other call is about the claim on the node."""
         key = node, claim.uid
-        with self._guard:
-            turn = self._turns.setdefault(key, _Turn())
-            turn.waiting += 1
+        with self._changed:
+            while key in self._taken:
+                self._changed.wait()
+            self._taken.add(key)
         try:
-            with turn.lock, self._alone():
+            with self._alone():
                 yield
         finally:
-            with self._guard:
-                turn.waiting -= 1
-                if not turn.waiting:
-                    del self._turns[key]
+            with self._changed:
+                self._taken.remove(key)
+                self._changed.notify_all()
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -195,15 +188,6 @@ class ServedDriver:
             fcntl.flock(file, fcntl.LOCK_EX)
             self.driver.load()
             yield
-
-
-class _Turn:
-    """A claim that calls are about."""
-
-    def __init__(self) -> None:
-        self.lock = concurrency.lock("driver.turn")
-        self.waiting = 0
-        """Number of calls that have the lock, or wait for it."""
 
 
 @contextlib.contextmanager

@@ -87,32 +87,25 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
         listed = self._api.list(apis.SLICES).items
         found = {item["metadata"]["name"]: item for item in listed if self._is_own(item)}
         generation = max((item["spec"]["pool"]["generation"] for item in found.values()), default=0)
-        if self._is_published(found, generation):
+        node = self._api.get(apis.NODES, self.node)
+        if self._is_published(found, self._slices(node, generation)):
             return
         if len(self._parts) > 1 or len(found) > 1 or not generation:
             generation += 1
-        node = self._api.get(apis.NODES, self.node)
-        wanted = [self._slice(node, index, generation) for index in range(len(self._parts))]
-        names = {item["metadata"]["name"] for item in wanted}
-        self._published = {item["metadata"]["name"]: self._put(item, found) for item in wanted}
-        for name in found.keys() - names:
+        wanted = self._slices(node, generation)
+        self._published = {name: self._put(item, found.get(name)) for name, item in wanted.items()}
+        for name in found.keys() - wanted.keys():
             with apis.if_there():
                 self._api.delete(apis.SLICES, name)
 
-    def _is_published(self, found: dict[str, Object], generation: int) -> bool:
-        if self._published:
-            return {name: item["spec"] for name, item in found.items()} == self._published
-        wanted = {self._slice_name(index): index for index in range(len(self._parts))}
-        if found.keys() != wanted.keys() or not all(
-            _covers(item["spec"], self._document({}, wanted[name], generation)["spec"])
-            for name, item in found.items()
-        ):
-            return False
-        self._published = {name: item["spec"] for name, item in found.items()}
-        return True
+    def _is_published(self, found: dict[str, Object], wanted: dict[str, Object]) -> bool:
+        specs = {name: item["spec"] for name, item in found.items()}
+        expected = {name: item["spec"] for name, item in wanted.items()}
+        if not self._published and specs.keys() == expected.keys() and _covers(specs, expected):
+            self._published = specs  # by an earlier process
+        return bool(specs) and specs == self._published
 
-    def _put(self, wanted: Object, found: dict[str, Object]) -> Object:
-        old = found.get(wanted["metadata"]["name"])
+    def _put(self, wanted: Object, old: Object | None) -> Object:
         if old is None:
             stored = self._api.create(apis.SLICES, wanted)
         else:
@@ -122,10 +115,8 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
         spec: Object = stored["spec"]
         return spec
 
-    def _slice_name(self, index: int) -> str:
-        return f"{index}-{self.node}-{self.driver}"
-
-    def _slice(self, node: Object, index: int, generation: int) -> Object:
+    def _slices(self, node: Object, generation: int) -> dict[str, Object]:
+        """Return the slices that should be there, by name."""
         owner = {
             "apiVersion": "v1",
             "kind": "Node",
@@ -133,14 +124,15 @@ class SlicePublisher(concurrency.WorkerThread, informers.StateHandler):
             "uid": node["metadata"]["uid"],
             "controller": True,
         }
-        metadata = {"name": self._slice_name(index), "ownerReferences": [owner]}
-        return self._document(metadata, index, generation)
-
-    def _document(self, metadata: Object, index: int, generation: int) -> Object:
-        spec = {"driver": self.driver, "nodeName": self.node, "devices": self._parts[index]}
-        return slices.document(
-            metadata, spec, self.node, generation=generation, count=len(self._parts)
-        )
+        made = {}
+        for index, part in enumerate(self._parts):
+            name = f"{index}-{self.node}-{self.driver}"
+            metadata = {"name": name, "ownerReferences": [owner]}
+            spec = {"driver": self.driver, "nodeName": self.node, "devices": part}
+            made[name] = slices.document(
+                metadata, spec, self.node, generation=generation, count=len(self._parts)
+            )
+        return made
 
 
 def _covers(found: object, wanted: object) -> bool:
