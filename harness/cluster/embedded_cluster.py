@@ -1,10 +1,8 @@
 """The embedded provider: Flake Hunt's own API server as a process on loopback."""
 
-import dataclasses
 import importlib.metadata
 import pathlib
 import shutil
-from collections.abc import Iterator
 
 from harness import processes
 from harness.client import kubeconfigs
@@ -14,121 +12,37 @@ from harness.scenario import profiles
 READY_TIMEOUT_S = 30.0
 KUBECONFIG, PLAIN_KUBECONFIG = "kubeconfig", "kubeconfig-plain"
 _DATA = "apiserver-data"
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ServerCommand:
-    """The command that starts a cluster's API server, now or again."""
-
-    directory: pathlib.Path
-    """The folder of kubeconfigs, log and data."""
-    with_parent: bool
-    """The server is killed when the process that starts it dies."""
-    port: int = 0
-    tls_port: int = 0
-    on_disk: bool = False
-    """Keep every commit on disk, so that the server can be restarted."""
-    runtime_config: tuple[str, ...] = ()
-    """API versions to serve in addition to the default ones."""
-    feature_gates: tuple[str, ...] = ()
-    """Feature gates to switch, as `NAME=true`."""
-    watch_history: int = 100_000
-    """Commits of each resource that watches can resume from."""
-
-    roles_late_s: float = 0.0
-    """Seconds after a restart in which everyone gets 403."""
-    is_audited: bool = False
-    """Log the writes of claims and pods."""
-
-    @property
-    def audit_log(self) -> pathlib.Path:
-        return self.directory / control_plane_settings.AUDIT_LOG
-
-    @property
-    def plain_kubeconfig(self) -> pathlib.Path:
-        return self.directory / PLAIN_KUBECONFIG
-
-    @property
-    def kubeconfig(self) -> pathlib.Path:
-        return self.directory / KUBECONFIG
-
-    @property
-    def data(self) -> pathlib.Path:
-        return self.directory / _DATA
-
-    def start(self) -> processes.Process:
-        """Start the server and wait until it is ready. Raises ProcessError or WaitTimeoutError."""
-        ready = self.directory / "apiserver.ready"
-        ready.unlink(missing_ok=True)
-        return processes.start_ready(
-            "apiserver",
-            processes.command("part", "apiserver", *self._options()),
-            log=self.directory / "apiserver.log",
-            ready=ready,
-            timeout_s=READY_TIMEOUT_S,
-            with_parent=self.with_parent,
-        )
-
-    def _options(self) -> list[str]:
-        written = ("--kubeconfig", self.kubeconfig)
-        data = ("--data-dir", self.data) if self.on_disk else ()
-        port, tls_port = self.ports()
-        settings: dict[str, object] = {
-            "plain_kubeconfig": self.plain_kubeconfig,
-            "port": port,
-            "tls_port": tls_port,
-            "watch_history": self.watch_history,
-            "feature_gates": ",".join(self.feature_gates),
-            "serves_faults": True,
-        }
-        if self._is_restart:
-            settings["limits.roles_late_s"] = self.roles_late_s
-        if self.is_audited:
-            settings["audit_log"] = self.audit_log
-        options = [*written, *data, *processes.changed(**settings), *self._repeated()]
-        return [str(word) for word in options]
-
-    def _repeated(self) -> Iterator[str]:
-        for item in self.runtime_config:
-            yield from processes.changed(runtime_config=item)
-        for name in control_plane_settings.AUDITED_RESOURCES if self.is_audited else ():
-            yield from processes.changed(audit_writes_of=name)
-
-    @property
-    def _is_restart(self) -> bool:
-        return self.data.exists()
-
-    def ports(self) -> tuple[int, int]:
-        """Return the ports to serve on; after the first start, those in use."""
-        if not self._is_restart:
-            return self.port, self.tls_port
-        return kubeconfigs.load(self.plain_kubeconfig).port, kubeconfigs.load(self.kubeconfig).port
-
-    def forget(self) -> None:
-        """Remove the data, the audit log and the kubeconfigs, which contain tokens.
-
-        The server's own log stays.
-        """
-        shutil.rmtree(self.data, ignore_errors=True)
-        control_plane_settings.remove_audit(self.audit_log)
-        for pattern in (f"{KUBECONFIG}*", f".{KUBECONFIG}*"):  # unfinished ones begin with a dot
-            for path in self.directory.glob(pattern):
-                path.unlink(missing_ok=True)
+_PLAIN = profiles.EmbeddedProfile(
+    schema_version=1, name="embedded", title="for tests", provider="embedded", audit_log=False
+)
 
 
 class EmbeddedCluster(interfaces.Cluster):
     """An API server process and its kubeconfigs."""
 
-    def __init__(self, name: str, command: ServerCommand) -> None:
-        """Start the server, and wait until it is ready."""
-        self.name, self.kubeconfig = name, command.plain_kubeconfig  # without the cost of TLS
+    def __init__(
+        self, profile: profiles.EmbeddedProfile, request: interfaces.ClusterRequest
+    ) -> None:
+        """Start the server without data of an earlier one, and wait until it is ready.
+
+        A failed start leaves only the log. Raises ProcessError or WaitTimeoutError.
+        """
+        self.name, self._profile, self._request = request.name, profile, request
+        self._folder = request.directory
+        self.kubeconfig = self._folder / PLAIN_KUBECONFIG  # without the cost of TLS
         self.versions = {"flake-hunt apiserver": importlib.metadata.version("flake-hunt")}
-        self._command = command
-        self.server = components.Component("the API server", command.start)
+        self._audit_log = self._folder / control_plane_settings.AUDIT_LOG
+        shutil.rmtree(self._folder / _DATA, ignore_errors=True)
+        control_plane_settings.remove_audit(self._audit_log)
+        try:
+            self.server = components.Component("the API server", self._start)
+        except BaseException:
+            forget(self._folder)
+            raise
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
-        return self._command.kubeconfig
+        return self._folder / KUBECONFIG
 
     @property
     def pids(self) -> list[int]:
@@ -142,19 +56,77 @@ class EmbeddedCluster(interfaces.Cluster):
 
         Raises ClusterError if it does not start, or if its data are in memory.
         """
-        if not self._command.on_disk:
+        if self._profile.storage != "disk":
             raise interfaces.unsupported_restart(self.name, "add --cluster storage=disk")
-        return self.server.restart(kill=kill, down_s=down_s, ports=self._command.ports())
+        return self.server.restart(kill=kill, down_s=down_s, ports=self.ports())
 
     def audit_position(self) -> int:
-        return control_plane_settings.audit_position(self._command.audit_log)
+        return control_plane_settings.audit_position(self._audit_log)
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
-        control_plane_settings.save_audit(self._command.audit_log, into, after=after)
+        control_plane_settings.save_audit(self._audit_log, into, after=after)
 
     def down(self) -> None:
         self.server.stop()
-        self._command.forget()
+        forget(self._folder)
+
+    def _start(self) -> processes.Process:
+        ready = self._folder / "apiserver.ready"
+        ready.unlink(missing_ok=True)
+        return processes.start_ready(
+            "apiserver",
+            processes.command("part", "apiserver", *self._options()),
+            log=self._folder / "apiserver.log",
+            ready=ready,
+            timeout_s=READY_TIMEOUT_S,
+            with_parent=not self._request.stays,
+        )
+
+    def _options(self) -> list[str]:
+        profile, options = self._profile, ["--kubeconfig", str(self.user_kubeconfig)]
+        if profile.storage == "disk":
+            options += ["--data-dir", str(self._folder / _DATA)]
+        port, tls_port = self.ports()
+        gates = (f"{name}={str(on).lower()}" for name, on in sorted(profile.feature_gates.items()))
+        settings: dict[str, object] = {
+            "plain_kubeconfig": self.kubeconfig,
+            "port": port,
+            "tls_port": tls_port,
+            "watch_history": profile.watch_history,
+            "feature_gates": ",".join(gates),
+            "serves_faults": True,
+        }
+        if self._is_restart:
+            settings["limits.roles_late_s"] = profile.roles_late_s
+        repeated = [("runtime_config", item) for item in profile.runtime_config]
+        if profile.audit_log:
+            settings["audit_log"] = self._audit_log
+            audited = control_plane_settings.AUDITED_RESOURCES
+            repeated += [("audit_writes_of", name) for name in audited]
+        options += processes.changed(**settings)
+        return options + [word for pair in repeated for word in processes.changed(**dict([pair]))]
+
+    @property
+    def _is_restart(self) -> bool:
+        return (self._folder / _DATA).exists()
+
+    def ports(self) -> tuple[int, int]:
+        """Return the ports to serve on; after the first start, those in use."""
+        if not self._is_restart:
+            return self._profile.port, self._profile.tls_port
+        return kubeconfigs.load(self.kubeconfig).port, kubeconfigs.load(self.user_kubeconfig).port
+
+
+def forget(folder: pathlib.Path) -> None:
+    """Remove a server's data, its audit log and its kubeconfigs, which contain tokens.
+
+    The server's own log stays.
+    """
+    shutil.rmtree(folder / _DATA, ignore_errors=True)
+    control_plane_settings.remove_audit(folder / control_plane_settings.AUDIT_LOG)
+    for pattern in (f"{KUBECONFIG}*", f".{KUBECONFIG}*"):  # unfinished ones begin with a dot
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 class Provider(interfaces.Provider):
@@ -181,42 +153,11 @@ class Provider(interfaces.Provider):
             loopback_ports.require_free(port)
 
     def up(self, request: interfaces.ClusterRequest) -> EmbeddedCluster:
-        return start(
-            request.name,
-            ServerCommand(
-                directory=request.directory,
-                with_parent=not request.stays,
-                port=self._profile.port,
-                tls_port=self._profile.tls_port,
-                on_disk=self._profile.storage == "disk",
-                runtime_config=tuple(self._profile.runtime_config),
-                feature_gates=tuple(
-                    f"{name}={str(is_on).lower()}"
-                    for name, is_on in sorted(self._profile.feature_gates.items())
-                ),
-                watch_history=self._profile.watch_history,
-                roles_late_s=self._profile.roles_late_s,
-                is_audited=self._profile.audit_log,
-            ),
-        )
+        return EmbeddedCluster(self._profile, request)
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        ServerCommand(directory=request.directory, with_parent=False).forget()
+        forget(request.directory)
 
 
 def up(name: str, directory: pathlib.Path) -> EmbeddedCluster:
-    return start(name, ServerCommand(directory=directory, with_parent=True))
-
-
-def start(name: str, command: ServerCommand) -> EmbeddedCluster:
-    """Start the server without data of an earlier one, and wait until it is ready.
-
-    A failed start leaves only the log.
-    """
-    shutil.rmtree(command.data, ignore_errors=True)
-    control_plane_settings.remove_audit(command.audit_log)
-    try:
-        return EmbeddedCluster(name, command)
-    except BaseException:
-        command.forget()
-        raise
+    return EmbeddedCluster(_PLAIN, interfaces.ClusterRequest(name=name, directory=directory))

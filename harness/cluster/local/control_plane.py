@@ -6,10 +6,9 @@ import pathlib
 import shutil
 from collections.abc import Mapping
 
-from harness.cluster import control_plane_settings, interfaces
+from harness.cluster import control_plane_settings, interfaces, loopback_ports
 from harness.scenario import profiles
 
-ADDRESS = "127.0.0.1"
 SERVICE_RANGE = "10.0.0.0/24"
 SERVICE_ADDRESS = "10.0.0.1"
 """The first address of the range, which the service `kubernetes` gets."""
@@ -19,7 +18,7 @@ SERVER_NAMES = (
     "kubernetes.default",
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
-    ADDRESS,
+    loopback_ports.ADDRESS,
     SERVICE_ADDRESS,
 )
 """Names and addresses in the API server's certificate."""
@@ -72,7 +71,10 @@ class Ports:
 
 def etcd(binary: pathlib.Path, files: Files, ports: Ports, *, no_fsync: bool) -> list[str]:
     """Return the command line of a single etcd member, plain HTTP on loopback."""
-    client, peer = f"http://{ADDRESS}:{ports.etcd}", f"http://{ADDRESS}:{ports.etcd_peer}"
+    client, peer = (
+        f"http://{loopback_ports.ADDRESS}:{ports.etcd}",
+        f"http://{loopback_ports.ADDRESS}:{ports.etcd_peer}",
+    )
     flags: dict[str, object] = {
         "name": "flake-hunt",
         "data-dir": files.data,
@@ -97,9 +99,9 @@ def apiserver(
     Pods need no service account, because there may be no controller to create one.
     """
     flags: dict[str, object] = {
-        "etcd-servers": f"http://{ADDRESS}:{ports.etcd}",
-        "bind-address": ADDRESS,
-        "advertise-address": ADDRESS,
+        "etcd-servers": f"http://{loopback_ports.ADDRESS}:{ports.etcd}",
+        "bind-address": loopback_ports.ADDRESS,
+        "advertise-address": loopback_ports.ADDRESS,
         "secure-port": ports.apiserver,
         "endpoint-reconciler-type": "none",  # a service may not have a loopback address
         "tls-cert-file": files.secret("apiserver.crt"),

@@ -4,7 +4,6 @@ After controller-runtime's envtest; no Docker is needed.
 """
 
 import contextlib
-import dataclasses
 import pathlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -33,17 +32,23 @@ class PortTakenError(errors.ClusterError):
     """Another program took a port after it was chosen and before it was used."""
 
 
-@dataclasses.dataclass(kw_only=True)
 class LocalCluster(interfaces.Cluster):
-    """A running control plane."""
+    """A control plane."""
 
-    name: str
-    kubeconfig: pathlib.Path
-    versions: Mapping[str, str]
-    files: control_plane.Files
-    ports: control_plane.Ports
-    running: Sequence[components.Component]
-    """The processes in the order in which to stop them: etcd last."""
+    def __init__(
+        self,
+        profile: profiles.LocalProfile,
+        request: interfaces.ClusterRequest,
+        versions: Mapping[str, str],
+    ) -> None:
+        """Choose its places; `start` starts it."""
+        self.name, self.versions = request.name, versions
+        self._profile, self._request = profile, request
+        self.kubeconfig = request.directory / KUBECONFIG
+        self.files = control_plane.files_of(profile, request)
+        self.ports = control_plane.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
+        self.running: list[components.Component] = []
+        """The processes in the order in which to stop them: etcd last."""
 
     @property
     def pids(self) -> list[int]:
@@ -77,6 +82,78 @@ class LocalCluster(interfaces.Cluster):
         control_plane_settings.remove_audit(self.files.audit_log)
         control_plane.remove_files(self.kubeconfig, self.files.secrets, self.files.data)
 
+    def start(self) -> None:
+        """Start all processes. Raises PortTakenError, or another ClusterError."""
+        self._write_files()
+        profile, files, ports = self._profile, self.files, self.ports
+        etcd = self._binary("etcd")
+        has_option = binaries.is_at_least(self.versions["etcd"], control_plane.NO_FSYNC_SINCE)
+        no_fsync = profile.unsafe_no_fsync and has_option
+        client = kubeconfigs.Endpoint(host=loopback_ports.ADDRESS, port=ports.etcd, tls=False)
+        self._start(
+            "etcd",
+            control_plane.etcd(etcd, files, ports, no_fsync=no_fsync),
+            lambda: transports.answers(transports.HttpTransport(client), "/health"),
+        )
+        server = self._binary(API_SERVER)
+        argv = control_plane.apiserver(server, files, ports, profile)
+        # the API server creates the namespace of leases a little later than it is ready
+        leases = apis.NAMESPACES.path(None, "kube-node-lease")
+        self._start(API_SERVER, argv, lambda: self._finds("/readyz") and self._finds(leases))
+        if MANAGER in self.versions:
+            manager = self._binary(MANAGER)
+            argv = control_plane.controller_manager(manager, files, self.kubeconfig, profile)
+            # it opens no port for a readiness check: its first service account shows that it works
+            account = apis.SERVICE_ACCOUNTS.path("default", "default")
+            self._start(MANAGER, argv, lambda: self._finds(account))
+
+    def _write_files(self) -> None:
+        for folder in (self.files.secrets, self.files.data):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True, mode=0o700)
+        self.files.audit_policy.write_text(control_plane_settings.audit_policy())
+        authority = tls_authorities.Authority("flake-hunt-local", days=CERTIFICATE_DAYS)
+        folder = self.files.secrets
+        (folder / "authority.crt").write_bytes(authority.certificate)
+        tls_authorities.write(folder, "service-accounts", tls_authorities.signing_keys())
+        server = authority.server("kube-apiserver", control_plane.SERVER_NAMES)
+        tls_authorities.write(folder, "apiserver", server)
+        pair = authority.client(USER, GROUP)
+        certificate, key = tls_authorities.write(folder, "client", pair)
+        cluster = {
+            "server": f"https://{loopback_ports.ADDRESS}:{self.ports.apiserver}",
+            "certificate-authority": self.files.secret("authority.crt"),
+        }
+        user = {"client-certificate": str(certificate), "client-key": str(key)}
+        document = kubeconfig_files.of_server(cluster, user, name=self._request.name)
+        kubeconfig_files.write(self.kubeconfig, document)
+
+    def _finds(self, path: str) -> bool:
+        return transports.answers(transports.connect(self.kubeconfig), path)
+
+    def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
+        log = self._request.directory / f"{name}.log"
+        log.unlink(missing_ok=True)  # left by an attempt whose port was taken
+
+        def start() -> processes.Process:
+            try:
+                return processes.start_until(
+                    name,
+                    argv,
+                    is_ready,
+                    log=log,
+                    timeout_s=READY_TIMEOUT_S,
+                    with_parent=not self._request.stays,
+                )
+            except (errors.ProcessError, errors.WaitTimeoutError) as error:
+                is_taken = "address already in use" in str(error)
+                raise (PortTakenError if is_taken else errors.ClusterError)(str(error)) from error
+
+        self.running.insert(0, components.Component(name, start))
+
+    def _binary(self, name: str) -> pathlib.Path:
+        return binaries.find(name, self._profile.binaries)
+
 
 class Provider(interfaces.Provider):
     """Starts local control planes."""
@@ -101,18 +178,18 @@ class Provider(interfaces.Provider):
 
     def up(self, request: interfaces.ClusterRequest) -> LocalCluster:
         versions = self._versions()
-        for attempt in range(1, TRIES + 1):
-            starting = _Starting(self._profile, request, versions)
+        attempt = 1
+        while True:
+            cluster = LocalCluster(self._profile, request, versions)
             try:
-                return starting.start()
-            except PortTakenError:
-                starting.undo()
-                if attempt == TRIES:
+                cluster.start()
+            except BaseException as error:
+                cluster.down()
+                if attempt == TRIES or not isinstance(error, PortTakenError):
                     raise
-            except BaseException:
-                starting.undo()
-                raise
-        raise AssertionError("the last attempt returns or raises")
+            else:
+                return cluster
+            attempt += 1
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
         return control_plane.files_of(self._profile, request).secrets.is_dir()
@@ -133,133 +210,6 @@ class Provider(interfaces.Provider):
             versions[name] = binaries.version(path)
             binaries.require_new_enough(path, versions[name])
         return versions
-
-
-class _Starting:
-    """One attempt to start all processes."""
-
-    def __init__(
-        self,
-        profile: profiles.LocalProfile,
-        request: interfaces.ClusterRequest,
-        versions: Mapping[str, str],
-    ) -> None:
-        self._profile, self._request, self._versions = profile, request, versions
-        self._files = control_plane.files_of(profile, request)
-        self._kubeconfig = request.directory / KUBECONFIG
-        self._ports = control_plane.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
-        self._running: list[components.Component] = []
-
-    def start(self) -> LocalCluster:
-        self._write_files()
-        self._start_etcd()
-        self._start_apiserver()
-        if MANAGER in self._versions:
-            self._start_controller_manager()
-        return LocalCluster(
-            name=self._request.name,
-            kubeconfig=self._kubeconfig,
-            versions=self._versions,
-            files=self._files,
-            ports=self._ports,
-            running=tuple(reversed(self._running)),
-        )
-
-    def undo(self) -> None:
-        for component in reversed(self._running):
-            component.process.kill()
-        control_plane.remove_files(self._kubeconfig, self._files.secrets, self._files.data)
-
-    # -------------------------------------------------------------------------- files
-
-    def _write_files(self) -> None:
-        for folder in (self._files.secrets, self._files.data):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True, mode=0o700)
-        self._files.audit_policy.write_text(control_plane_settings.audit_policy())
-        authority = tls_authorities.Authority("flake-hunt-local", days=CERTIFICATE_DAYS)
-        folder = self._files.secrets
-        (folder / "authority.crt").write_bytes(authority.certificate)
-        tls_authorities.write(folder, "service-accounts", tls_authorities.signing_keys())
-        server = authority.server("kube-apiserver", control_plane.SERVER_NAMES)
-        tls_authorities.write(folder, "apiserver", server)
-        pair = authority.client(USER, GROUP)
-        certificate, key = tls_authorities.write(folder, "client", pair)
-        cluster = {
-            "server": f"https://{control_plane.ADDRESS}:{self._ports.apiserver}",
-            "certificate-authority": self._files.secret("authority.crt"),
-        }
-        user = {"client-certificate": str(certificate), "client-key": str(key)}
-        document = kubeconfig_files.of_server(cluster, user, name=self._request.name)
-        kubeconfig_files.write(self._kubeconfig, document)
-
-    # ---------------------------------------------------------------------- processes
-
-    def _start_etcd(self) -> None:
-        binary = self._binary("etcd")
-        no_fsync = self._profile.unsafe_no_fsync and binaries.is_at_least(
-            self._versions["etcd"], control_plane.NO_FSYNC_SINCE
-        )
-        argv = control_plane.etcd(binary, self._files, self._ports, no_fsync=no_fsync)
-        endpoint = kubeconfigs.Endpoint(
-            host=control_plane.ADDRESS, port=self._ports.etcd, tls=False
-        )
-        self._start(
-            "etcd", argv, lambda: transports.answers(transports.HttpTransport(endpoint), "/health")
-        )
-
-    def _start_apiserver(self) -> None:
-        binary = self._binary(API_SERVER)
-        argv = control_plane.apiserver(binary, self._files, self._ports, self._profile)
-        self._start(API_SERVER, argv, self._is_api_ready)
-
-    def _start_controller_manager(self) -> None:
-        """Start kube-controller-manager and wait for its first service account.
-
-        It opens no port for a readiness check.
-        """
-        binary = self._binary(MANAGER)
-        argv = control_plane.controller_manager(
-            binary, self._files, self._kubeconfig, self._profile
-        )
-        self._start(
-            MANAGER,
-            argv,
-            lambda: self._finds(apis.SERVICE_ACCOUNTS.path("default", "default")),
-        )
-
-    def _is_api_ready(self) -> bool:
-        """Return whether the API server is ready and `kube-node-lease` exists.
-
-        The API server creates that namespace a little later.
-        """
-        return self._finds("/readyz") and self._finds(apis.NAMESPACES.path(None, "kube-node-lease"))
-
-    def _finds(self, path: str) -> bool:
-        return transports.answers(transports.connect(self._kubeconfig), path)
-
-    def _start(self, name: str, argv: Sequence[str], is_ready: Callable[[], bool]) -> None:
-        log = self._request.directory / f"{name}.log"
-        log.unlink(missing_ok=True)  # left by an attempt whose port was taken
-
-        def start() -> processes.Process:
-            try:
-                return processes.start_until(
-                    name,
-                    argv,
-                    is_ready,
-                    log=log,
-                    timeout_s=READY_TIMEOUT_S,
-                    with_parent=not self._request.stays,
-                )
-            except (errors.ProcessError, errors.WaitTimeoutError) as error:
-                is_taken = "address already in use" in str(error)
-                raise (PortTakenError if is_taken else errors.ClusterError)(str(error)) from error
-
-        self._running.append(components.Component(name, start))
-
-    def _binary(self, name: str) -> pathlib.Path:
-        return binaries.find(name, self._profile.binaries)
 
 
 def _has_manager(profile: profiles.LocalProfile) -> bool:

@@ -122,7 +122,7 @@ def test_its_end_is_not_reported_while_it_is_restarted(cluster: Cluster) -> None
 
 
 def test_while_it_is_down_it_refuses_connections_and_its_ports_are_kept(cluster: Cluster) -> None:
-    ports = cluster._command.ports()
+    ports = cluster.ports()
     cluster.server.process.kill()
     with loopback_ports.kept(ports):
         for port in ports:
@@ -131,7 +131,7 @@ def test_while_it_is_down_it_refuses_connections_and_its_ports_are_kept(cluster:
 
 
 def test_a_port_that_another_program_took_is_named(cluster: Cluster) -> None:
-    port = cluster._command.ports()[0]
+    port = cluster.ports()[0]
     cluster.server.process.kill()
     with (
         socket.create_server((loopback_ports.ADDRESS, port)),
@@ -171,10 +171,11 @@ def test_only_the_log_is_left(cluster: Cluster, folder: pathlib.Path) -> None:
 
 def test_what_a_dead_owner_left_is_removed(folder: pathlib.Path) -> None:
     folder.mkdir()
-    command = embedded_cluster.ServerCommand(directory=folder, with_parent=True, on_disk=True)
-    embedded_cluster.start("one", command).server.process.kill()
-    assert command.data.is_dir()
     request = interfaces.ClusterRequest(name="one", directory=folder)
+    made = providers.up(ON_DISK, request)
+    assert isinstance(made, Cluster)
+    made.server.process.kill()
+    assert (folder / "apiserver-data").is_dir()
     providers.of(ON_DISK).reap(request)
     assert {path.name for path in folder.iterdir()} <= {"apiserver.log", "apiserver.ready"}
 

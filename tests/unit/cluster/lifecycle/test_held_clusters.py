@@ -152,7 +152,7 @@ def test_a_cluster_takes_the_kubeconfigs_of_killed_proxies_with_it(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On every provider: here of one that knows only its own files."""
-    monkeypatch.setattr(embedded_cluster.ServerCommand, "forget", lambda _: None)
+    monkeypatch.setattr(embedded_cluster, "forget", lambda _: None)
     request = interfaces.ClusterRequest(name="run", directory=tmp_path / "run")
     start = cluster_records.PROXY_KUBECONFIG
     proxied = [tmp_path / "run" / name for name in (f"{start}scheduler", f".{start}scheduler-x")]
