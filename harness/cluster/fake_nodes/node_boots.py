@@ -8,7 +8,7 @@ does, and writes it there when all containers that the reboot has ended run agai
 
 import collections
 import pathlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 
 from harness import concurrency, writing
 from harness.client import apis
@@ -48,29 +48,27 @@ class NodeBoots:
         self._lost: collections.Counter[str] = collections.Counter()
         """Node -> the number of its pods whose containers have to be started again."""
 
-    def look(
-        self,
-        nodes: Iterable[Object],
-        running: Iterable[pod_queues.PodState],
-        rebooted: Callable[[str, str], None],
-    ) -> list[pod_queues.PodState]:
-        """Return the running pods of nodes that were rebooted, before any of them is handled.
-
-        `rebooted` is called with each such node and its boot id. Raises ApiError and
-        TransportError if a Node cannot be written.
-        """
+    def look(self, nodes: Iterable[Object]) -> Mapping[str, str]:
+        """Return those of the nodes that were rebooted, with the boot ids that their Nodes lack."""
         for node in nodes:
-            if boot_id := self._new_boot_id(node):
-                self._boot_ids[node["metadata"]["name"]] = boot_id
-        lost = sorted(pod for pod in running if pod.node in self._boot_ids)
-        for pod in lost:
+            name = node["metadata"]["name"]
+            path = None if self._folder is None else self._folder / name
+            if path is not None and path.exists():
+                boot_id = path.read_text()
+                if node["status"]["nodeInfo"].get("bootID") != boot_id:
+                    self._boot_ids[name] = boot_id
+        return self._boot_ids
+
+    def note_lost(self, pods: Iterable[pod_queues.PodState]) -> None:
+        """Note the pods of these nodes that ran, before any of them is handled.
+
+        Raises ApiError and TransportError if a Node cannot be written.
+        """
+        for pod in pods:
             pod.is_lost, pod.ends_s = True, None
-        self._lost.update(pod.node for pod in lost)
-        for name, boot_id in self._boot_ids.items():
-            rebooted(name, boot_id)
+            self._lost[pod.node] += 1
         for name in self._boot_ids.keys() - self._lost:
             self._report(name)
-        return lost
 
     def done(self, pod: pod_queues.PodState) -> None:
         """Note that the containers of a pod run again, or that the pod has ended.
@@ -85,14 +83,6 @@ class NodeBoots:
             is_last = not self._lost[pod.node]
         if is_last:
             self._report(pod.node)
-
-    def _new_boot_id(self, node: Object) -> str:
-        """Return the boot id of a node if it is not the one that its Node has; empty: it is."""
-        path = None if self._folder is None else self._folder / node["metadata"]["name"]
-        if path is None or not path.exists():
-            return ""
-        boot_id = path.read_text()
-        return boot_id if node["status"]["nodeInfo"].get("bootID") != boot_id else ""
 
     def _report(self, node: str) -> None:
         status = {"nodeInfo": {"bootID": self._boot_ids[node]}}
