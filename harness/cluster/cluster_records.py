@@ -97,22 +97,28 @@ def folder() -> pathlib.Path:
 def known() -> list[ClusterRecord]:
     entries = []
     for path in sorted(folder().glob(f"*{SUFFIX}")):
-        with contextlib.suppress(FileNotFoundError):  # another process has just removed it
-            entries.append(_read(path))
+        try:
+            content = regular_files.content(path)
+            entries.append(msgspec.json.decode(content, type=ClusterRecord))
+        except FileNotFoundError:
+            continue  # another process has just removed it
+        except msgspec.DecodeError as error:
+            raise errors.ClusterError(
+                f"{path}: expected the record of a cluster ({error}); remove the file"
+            ) from error
     return entries
 
 
 def find(name: str) -> ClusterRecord:
     """Return the record of the cluster with this name. Raises UsageError if there is none."""
-    entries = known()
-    for entry in entries:
-        if entry.name == name:
-            return entry
-    names = [entry.name for entry in entries]
-    near = suggestions.did_you_mean(name, names)
-    raise errors.UsageError(
-        f"expected a cluster's name, got {name!r}. Clusters: {', '.join(names) or 'none'}.{near}"
-    )
+    entries = {entry.name: entry for entry in known()}
+    if name not in entries:
+        near = suggestions.did_you_mean(name, entries)
+        raise errors.UsageError(
+            f"expected a cluster's name, got {name!r}. Clusters: "
+            f"{', '.join(entries) or 'none'}.{near}"
+        )
+    return entries[name]
 
 
 def begin(profile: profiles.Profile, request: interfaces.ClusterRequest) -> ClusterRecord:
@@ -218,15 +224,6 @@ def _taken(name: str) -> errors.UsageError:
 
 def _path(name: str) -> pathlib.Path:
     return folder() / f"{name}{SUFFIX}"
-
-
-def _read(path: pathlib.Path) -> ClusterRecord:
-    try:
-        return msgspec.json.decode(regular_files.content(path), type=ClusterRecord)
-    except msgspec.DecodeError as error:
-        raise errors.ClusterError(
-            f"{path}: expected the record of a cluster ({error}); remove the file"
-        ) from error
 
 
 def _written(entry: ClusterRecord) -> pathlib.Path:

@@ -19,12 +19,6 @@ class End:
     dead_ns: int
     """The first moment at which it surely had ended."""
 
-    @classmethod
-    def of(cls, end: Callable[[], object]) -> "End":
-        alive_ns = clocks.monotonic_ns()
-        end()
-        return cls(alive_ns, clocks.monotonic_ns())
-
 
 class Component:
     """A process that can be started again."""
@@ -55,14 +49,16 @@ class Component:
         if it does not come back.
         """
         with self._guard:  # a second restart waits for the first
-            end = End.of(lambda: self.end(kill=kill))
+            alive_ns = clocks.monotonic_ns()
+            self.end(kill=kill)
+            dead_ns = clocks.monotonic_ns()
             try:
                 with loopback_ports.kept(ports):
                     self._stopping.wait(down_s)
                     self.start_again()
             finally:
                 self._is_restarting = False
-        return end
+        return End(alive_ns, dead_ns)
 
     def end(self, *, kill: bool) -> None:
         """End the process, by SIGKILL or SIGTERM, until `start_again`."""

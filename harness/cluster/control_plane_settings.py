@@ -1,11 +1,7 @@
-"""Settings that control planes share, and the audit logs of those that run on this machine."""
-
-import pathlib
-import shutil
+"""Settings that control planes of Kubernetes share."""
 
 import yaml
 
-from harness import regular_files, writing
 from harness.scenario import profiles
 
 CONTROLLER_REQUESTS = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
@@ -67,37 +63,3 @@ def audit_policy() -> str:
         ],
     }
     return str(yaml.safe_dump(policy, sort_keys=False))
-
-
-AUDIT_LOG = "audit.log"
-AUDITED_RESOURCES = ("resourceclaims", "pods")
-"""Plural names of the resources on which the comparison with the observations rests."""
-
-
-def audit_position(log: pathlib.Path) -> int:
-    try:
-        return log.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def save_audit(log: pathlib.Path, into: pathlib.Path, *, after: int) -> None:
-    """Copy what was logged after a position to a folder; with it all parts that were rotated away.
-
-    Does nothing if there is no log. Raises StorageError or UnwritableError if it cannot be copied.
-    """
-    rotated = [path for path in log.parent.glob(f"{log.stem}-*.log*") if path.is_file()]
-    if not log.is_file():
-        return
-    with writing.explained(into):
-        into.mkdir(exist_ok=True)
-        for path in rotated:
-            shutil.copyfile(path, into / path.name)
-        with regular_files.opened(log) as source, (into / AUDIT_LOG).open("wb") as target:
-            source.seek(0 if rotated else after)
-            shutil.copyfileobj(source, target, 1 << 20)
-
-
-def remove_audit(log: pathlib.Path) -> None:
-    for path in (log, *log.parent.glob(f"{log.stem}-*.log*")):
-        path.unlink(missing_ok=True)

@@ -66,10 +66,8 @@ def _checked(provider: str) -> Finding:
     return _attempted(provider, provider, lambda: providers.of(profiles.load(provider)).check())
 
 
-def _limited(provider: str, part: str, remedy: str, *, good: bool, seen: str) -> Finding:
-    if good:
-        return Finding(provider, part, "ok", seen)
-    return Finding(provider, part, "warning", seen, remedy)
+def _limited(provider: str, part: str, seen: str, *, good: bool, remedy: str) -> Finding:
+    return Finding(provider, part, "ok" if good else "warning", seen, "" if good else remedy)
 
 
 def _embedded() -> Iterator[Finding]:
@@ -78,26 +76,27 @@ def _embedded() -> Iterator[Finding]:
     _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
     memory = psutil.virtual_memory().available // _MIB
     free = shutil.disk_usage(pathlib.Path.cwd()).free / _GIB
+    is_unlimited = files == resource.RLIM_INFINITY
     yield _limited(
         "embedded",
         "open files",
-        f"ulimit -Hn {OPEN_FILES_MIN * 4} (as root; permanently in /etc/security/limits.conf)",
-        good=files == resource.RLIM_INFINITY or files >= OPEN_FILES_MIN,
-        seen="unlimited" if files == resource.RLIM_INFINITY else f"at most {files}",
+        "unlimited" if is_unlimited else f"at most {files}",
+        good=is_unlimited or files >= OPEN_FILES_MIN,
+        remedy=f"ulimit -Hn {OPEN_FILES_MIN * 4} (as root; permanently in /etc/security/limits.conf)",
     )
     yield _limited(
         "embedded",
         "memory",
-        f"a run needs {MEMORY_MIB_MIN} MiB: stop other programs, or hunt with --jobs 1",
+        f"{memory} MiB available",
         good=memory >= MEMORY_MIB_MIN,
-        seen=f"{memory} MiB available",
+        remedy=f"a run needs {MEMORY_MIB_MIN} MiB: stop other programs, or hunt with --jobs 1",
     )
     yield _limited(
         "embedded",
         "disk",
-        f"a hunt writes up to {DISK_GIB_MIN} GiB: free some, or name a folder with --reports",
+        f"{free:.1f} GiB free for {pathlib.Path.cwd()}",
         good=free >= DISK_GIB_MIN,
-        seen=f"{free:.1f} GiB free for {pathlib.Path.cwd()}",
+        remedy=f"a hunt writes up to {DISK_GIB_MIN} GiB: free some, or name a folder with --reports",
     )
 
 
@@ -113,10 +112,9 @@ def _loopback() -> str:
 
 def _kubeconfig_file() -> Finding:
     paths = os.environ.get("KUBECONFIG") or str(pathlib.Path("~/.kube/config").expanduser())
-    for path in paths.split(os.pathsep):
-        if path and pathlib.Path(path).is_file():
-            seen = f"{path} (not contacted; doctor kubeconfig does)"
-            return Finding("kubeconfig", "kubeconfig", "ok", seen)
+    for path in filter(os.path.isfile, paths.split(os.pathsep)):
+        seen = f"{path} (not contacted; doctor kubeconfig does)"
+        return Finding("kubeconfig", "kubeconfig", "ok", seen)
     remedy = "export KUBECONFIG=FILE of a test cluster"
     return Finding("kubeconfig", "kubeconfig", "missing", "none", remedy)
 
@@ -128,4 +126,4 @@ def _inotify() -> Iterator[Finding]:
         except (OSError, ValueError):
             continue  # not Linux: the engine's virtual machine has its own
         remedy = f"enough for two or three clusters: sudo sysctl fs.inotify.{name}={least}"
-        yield _limited("kind", f"inotify {name}", remedy, good=value >= least, seen=str(value))
+        yield _limited("kind", f"inotify {name}", str(value), good=value >= least, remedy=remedy)

@@ -6,7 +6,7 @@ import shutil
 
 from harness import processes
 from harness.client import kubeconfigs
-from harness.cluster import components, control_plane_settings, interfaces, loopback_ports
+from harness.cluster import audit_logs, components, interfaces, loopback_ports
 from harness.scenario import profiles
 
 READY_TIMEOUT_S = 30.0
@@ -31,9 +31,9 @@ class EmbeddedCluster(interfaces.Cluster):
         self._folder = request.directory
         self.kubeconfig = self._folder / PLAIN_KUBECONFIG  # without the cost of TLS
         self.versions = {"flake-hunt apiserver": importlib.metadata.version("flake-hunt")}
-        self._audit_log = self._folder / control_plane_settings.AUDIT_LOG
+        self.audit_log = self._folder / audit_logs.NAME
         shutil.rmtree(self._folder / _DATA, ignore_errors=True)
-        control_plane_settings.remove_audit(self._audit_log)
+        audit_logs.remove(self.audit_log)
         try:
             self.server = components.Component("the API server", self._start)
         except BaseException:
@@ -59,12 +59,6 @@ class EmbeddedCluster(interfaces.Cluster):
         if self._profile.storage != "disk":
             raise interfaces.unsupported_restart(self.name, "add --cluster storage=disk")
         return self.server.restart(kill=kill, down_s=down_s, ports=self.ports())
-
-    def audit_position(self) -> int:
-        return control_plane_settings.audit_position(self._audit_log)
-
-    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
-        control_plane_settings.save_audit(self._audit_log, into, after=after)
 
     def down(self) -> None:
         self.server.stop()
@@ -100,8 +94,8 @@ class EmbeddedCluster(interfaces.Cluster):
             settings["limits.roles_late_s"] = profile.roles_late_s
         repeated = [("runtime_config", item) for item in profile.runtime_config]
         if profile.audit_log:
-            settings["audit_log"] = self._audit_log
-            audited = control_plane_settings.AUDITED_RESOURCES
+            settings["audit_log"] = self.audit_log
+            audited = audit_logs.RESOURCES
             repeated += [("audit_writes_of", name) for name in audited]
         options += processes.changed(**settings)
         return options + [word for pair in repeated for word in processes.changed(**dict([pair]))]
@@ -123,7 +117,7 @@ def forget(folder: pathlib.Path) -> None:
     The server's own log stays.
     """
     shutil.rmtree(folder / _DATA, ignore_errors=True)
-    control_plane_settings.remove_audit(folder / control_plane_settings.AUDIT_LOG)
+    audit_logs.remove(folder / audit_logs.NAME)
     for pattern in (f"{KUBECONFIG}*", f".{KUBECONFIG}*"):  # unfinished ones begin with a dot
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)

@@ -96,7 +96,13 @@ class Provider(interfaces.Provider):
 
         Raises ClusterError or UsageError with a remedy if the cluster cannot be used.
         """
-        context = kubeconfigs.extract(self._paths(), path, context=self._profile.context)
+        named = self._profile.kubeconfig
+        paths = [pathlib.Path(part).expanduser() for part in named.split(os.pathsep)]
+        context = kubeconfigs.extract(
+            paths if named else kubeconfig_files.default_paths(),
+            path,
+            context=self._profile.context,
+        )
         try:
             with contextlib.closing(transports.connect(path)) as transport:
                 version = _require(transport, "/version", context).get("gitVersion", "unknown")
@@ -108,12 +114,6 @@ class Provider(interfaces.Provider):
                 f"Try: kubectl --context {context} version (Flake Hunt uses only the proxy-url of the kubeconfig)"
             ) from error
         return str(version)
-
-    def _paths(self) -> list[pathlib.Path]:
-        paths = self._profile.kubeconfig
-        if not paths:
-            return kubeconfig_files.default_paths()
-        return [pathlib.Path(part).expanduser() for part in paths.split(os.pathsep)]
 
     def _require_mark(self, transport: transports.Transport, context: str) -> None:
         space = _require(transport, apis.NAMESPACES.path(None, "default"), context)

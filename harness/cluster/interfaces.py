@@ -5,7 +5,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from harness import errors
-from harness.cluster import components
+from harness.cluster import audit_logs, components
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +78,8 @@ class Cluster:
 
     kubeconfig: pathlib.Path
     """The kubeconfig for the harness's processes."""
+    audit_log: pathlib.Path | None = None
+    """The audit log, if it is on this machine."""
 
     @property
     def user_kubeconfig(self) -> pathlib.Path:
@@ -113,13 +115,16 @@ class Cluster:
 
     def audit_position(self) -> int:
         """Return where the audit log ends now, for `save_audit_log`; 0 if there is none."""
-        return 0
+        log = self.audit_log
+        return log.stat().st_size if log is not None and log.exists() else 0
 
     def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
         """Copy the audit log to a new folder, at least what was logged after a position.
 
         Raises HarnessError if it cannot be copied.
         """
+        if self.audit_log is not None:
+            audit_logs.save(self.audit_log, into, after=after)
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Copy the logs that are not in the run directory anyway; called before `down`."""

@@ -8,7 +8,6 @@ import functools
 import os
 import pathlib
 import tempfile
-from collections.abc import Iterator
 
 from harness import errors
 
@@ -23,8 +22,11 @@ def folder() -> pathlib.Path:
 
 @functools.cache
 def _made(state: str | None) -> pathlib.Path:
-    problems = []
-    for path in _candidates(state):
+    problems, candidates = [], [pathlib.Path(state, _NAME)] if state else []
+    with contextlib.suppress(RuntimeError):  # neither HOME nor an entry in the user database
+        candidates.append(pathlib.Path.home() / ".local" / "state" / _NAME)
+    candidates.append(pathlib.Path(tempfile.gettempdir(), f"{_NAME}-state-{os.getuid()}"))
+    for path in candidates:
         try:
             _make(path)
         except OSError as error:
@@ -34,14 +36,6 @@ def _made(state: str | None) -> pathlib.Path:
     raise errors.UsageError(
         f"expected a writable state folder ({'; '.join(problems)}): export {VARIABLE}=FOLDER"
     )
-
-
-def _candidates(state: str | None) -> Iterator[pathlib.Path]:
-    if state:
-        yield pathlib.Path(state, _NAME)
-    with contextlib.suppress(RuntimeError):  # neither HOME nor an entry in the user database
-        yield pathlib.Path.home() / ".local" / "state" / _NAME
-    yield pathlib.Path(tempfile.gettempdir(), f"{_NAME}-state-{os.getuid()}")
 
 
 def _make(path: pathlib.Path) -> None:

@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from harness.client import apis
 from harness.cluster.fake_nodes import fake_objects
 from harness.model import naming
 from harness.model.objects import Object
@@ -34,15 +33,14 @@ class ImportedObjects:
         nodes = itertools.takewhile(lambda item: item["kind"] == "Node", objects)
         self._nodes = list(nodes)
         self._index = {item["metadata"]["name"]: at for at, item in enumerate(self._nodes)}
-        self._of_nodes = frozenset(self._pools_of_nodes())
+        specs = (obj["spec"] for obj in self._of_kind("ResourceSlice"))
+        self._of_nodes = frozenset(
+            (spec["driver"], spec["pool"]["name"])
+            for spec in specs
+            if any(map(_names_nodes, (spec, *(spec.get("devices") or ()))))
+        )
         """Pools that name nodes, and that every copy has."""
         self._numbers = itertools.count()
-
-    def _pools_of_nodes(self) -> Iterator[PoolKey]:
-        for obj in self._of_kind("ResourceSlice"):
-            spec = obj["spec"]
-            if any(_named(place) for place in (spec, *(spec.get("devices") or ()))):
-                yield spec["driver"], spec["pool"]["name"]
 
     def _of_kind(self, kind: str) -> Iterator[Object]:
         """Yield the objects of a kind; there may be many slices, which come last."""
@@ -193,13 +191,8 @@ class ImportedObjects:
 
 
 _OUTLINE = ("apiVersion", "kind", "metadata", "spec")
-RESOURCES: Mapping[str, apis.Resource] = {
-    resource.kind: resource
-    for resource in (apis.SLICES, apis.DEVICE_CLASSES, apis.TAINT_RULES, apis.CLAIM_TEMPLATES)
-}
-"""The resource of each kind of objects."""
 
 
-def _named(place: Object) -> bool:
+def _names_nodes(place: Object) -> bool:
     selector = place.get("nodeSelector")
     return bool(place.get("nodeName")) or any(imported_pools.names_in_selector(selector))

@@ -5,13 +5,12 @@ by the prefix of its name.
 """
 
 import contextlib
-import dataclasses
 import pathlib
 import shutil
 import socket
 import tarfile
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from harness import clocks, errors
 
@@ -34,8 +33,7 @@ _CHUNK_BYTES = 1 << 16
 _FAILED = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class Container(NamedTuple):
     """A node of a kind cluster."""
 
     id: str
@@ -59,7 +57,14 @@ class Engine:
         label = f"{CLUSTER_LABEL}={cluster}"
         with _explained("listing containers"):
             raw = self._client.api.containers(all=True, filters={"label": [label]})
-        return [_container(item) for item in raw]
+        return [
+            Container(
+                id=item["Id"],
+                name=(item.get("Names") or [item["Id"][:12]])[0].removeprefix("/"),
+                running=item.get("State") == "running",
+            )
+            for item in raw
+        ]
 
     def remove(self, container: Container) -> None:
         """Kill and remove a container with its anonymous volumes, if it still exists."""
@@ -89,18 +94,15 @@ class Engine:
         found = [content.read() for _, content in self._files(container, path)]
         return found[0] if found else None
 
-    def save_folder(self, container: str, path: str, to: pathlib.Path) -> list[pathlib.Path]:
-        """Copy the files of a container's folder to this folder; return their paths.
+    def save_folder(self, container: str, path: str, to: pathlib.Path) -> None:
+        """Copy the files of a container's folder to this folder; none: it does not exist.
 
         The copies belong to this user; on the node the files are root's.
         """
-        saved = []
         for name, content in self._files(container, path):
             to.mkdir(parents=True, exist_ok=True)
-            saved.append(to / name)
-            with saved[-1].open("wb") as output:
+            with (to / name).open("wb") as output:
                 shutil.copyfileobj(content, output)
-        return saved
 
     def execute(self, container: str, command: Sequence[str]) -> None:
         words = " ".join(command)
@@ -183,12 +185,3 @@ def _explained(doing: str) -> Iterator[None]:
             "(docs.docker.com/engine/install), start it, join the group docker, or name another "
             "engine in DOCKER_HOST"
         ) from error
-
-
-def _container(raw: dict[str, Any]) -> Container:
-    names: Sequence[str] = raw.get("Names") or [raw["Id"][:12]]
-    return Container(
-        id=str(raw["Id"]),
-        name=str(names[0]).removeprefix("/"),
-        running=raw.get("State") == "running",
-    )

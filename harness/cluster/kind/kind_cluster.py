@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import pathlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from harness import errors
 from harness.cluster import components, control_plane_settings, interfaces, state_folder
@@ -112,14 +112,18 @@ class Provider(interfaces.Provider):
                 },
             )
             node_containers.require_free(engine, cluster.name)
-            choices = self._write_inputs(
-                cluster, cgroup_version=str(description.get("CgroupVersion"))
-            )
-            with _undone_on_failure(engine, cluster):
+            choices = self._write_inputs(cluster, cgroups=str(description.get("CgroupVersion")))
+            try:
                 _create(engine, cluster, self._profile.wait_s)
                 node_containers.verify(
                     engine, cluster.node, cluster.kubeconfig, self._profile, choices
                 )
+            except BaseException as error:
+                if isinstance(error, errors.HarnessError):
+                    cluster.export_logs(cluster.directory)
+                node_containers.remove(engine, cluster.name, settle_s=SETTLE_S)
+                forget_kubeconfig(cluster.kubeconfig)
+                raise
         return cluster
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
@@ -144,26 +148,23 @@ class Provider(interfaces.Provider):
             save_audit_log(name, into / "audit")
         kind_command.export_logs(name, into / EXPORTED, log=_log(request.directory))
 
-    def _image(self) -> str:
-        """Return the node image, loading its archive if one is named.
+    def _write_inputs(self, cluster: KindCluster, *, cgroups: str) -> kind_config.Choices:
+        """Write the files for kind; load the archive of the image if one is named.
 
         A loaded image has no digest; its version is verified later.
         """
-        archive = self._profile.image_archive
-        if not archive:
-            return self._profile.image
-        with docker_engine.connected(timeout_s=docker_engine.LOAD_TIMEOUT_S) as engine:
-            return engine.load(pathlib.Path(archive))
-
-    def _write_inputs(self, cluster: KindCluster, *, cgroup_version: str) -> kind_config.Choices:
+        profile, image = self._profile, self._profile.image
         policy = (cluster.directory / "audit-policy.yaml").resolve()
+        if profile.image_archive:
+            with docker_engine.connected(timeout_s=docker_engine.LOAD_TIMEOUT_S) as engine:
+                image = engine.load(pathlib.Path(profile.image_archive))
         choices = kind_config.Choices(
-            image=self._image(),
-            audit_policy=policy if self._profile.audit_log else None,
-            cgroup_version=cgroup_version,
+            image=image,
+            audit_policy=policy if profile.audit_log else None,
+            cgroup_version=cgroups,
         )
         policy.write_text(control_plane_settings.audit_policy())
-        _config(cluster.directory).write_text(kind_config.text(self._profile, choices))
+        _config(cluster.directory).write_text(kind_config.text(profile, choices))
         return choices
 
 
@@ -194,18 +195,6 @@ def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> 
             log=_log(cluster.directory),
             wait_s=wait_s,
         )
-
-
-@contextlib.contextmanager
-def _undone_on_failure(engine: docker_engine.Engine, cluster: KindCluster) -> Iterator[None]:
-    try:
-        yield
-    except BaseException as error:
-        if isinstance(error, errors.HarnessError):
-            cluster.export_logs(cluster.directory)
-        node_containers.remove(engine, cluster.name, settle_s=SETTLE_S)
-        forget_kubeconfig(cluster.kubeconfig)
-        raise
 
 
 def _config(directory: pathlib.Path) -> pathlib.Path:

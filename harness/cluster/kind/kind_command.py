@@ -85,21 +85,17 @@ def locked(path: pathlib.Path) -> Iterator[None]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as stream:
-        clocks.wait_until(
-            lambda: _try_lock(stream.fileno()),
-            timeout_s=LOCK_TIMEOUT_S,
-            why=f"another flake-hunt to create the first kind cluster ({path})",
-            interval_s=0.1,
-        )
+
+        def is_taken() -> bool:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+        why = f"another flake-hunt to create the first kind cluster ({path})"
+        clocks.wait_until(is_taken, timeout_s=LOCK_TIMEOUT_S, why=why, interval_s=0.1)
         yield
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _run(words: list[str], *, log: pathlib.Path, timeout_s: float) -> None:

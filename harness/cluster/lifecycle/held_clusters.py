@@ -37,17 +37,13 @@ def held(
     try:
         yield cluster
     finally:
-        _let_go(cluster, request)
-        # If the line above is interrupted the record stays, and prune removes the rest.
+        try:
+            cluster.collect_logs(request.directory)
+        finally:
+            cluster.down()
+            cluster_records.forget_proxy_kubeconfigs(request.directory)
+        # If that is interrupted the record stays, and prune removes the rest.
         cluster_records.forget(entry)
-
-
-def _let_go(cluster: interfaces.Cluster, request: interfaces.ClusterRequest) -> None:
-    try:
-        cluster.collect_logs(request.directory)
-    finally:
-        cluster.down()
-        cluster_records.forget_proxy_kubeconfigs(request.directory)
 
 
 def up(
@@ -62,21 +58,15 @@ def up(
     entry = cluster_records.begin(profile, request)
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        return _up(entry, profile, spec)
+        cluster = providers.up(profile, entry.request())
+        _, options = _publish(cluster, entry.path, profile, spec)
+        kubelet = _start_kubelet(cluster, entry.path, options, with_parent=False)
+        own = [cluster_records.identity(kubelet.pid, "kubelet")]
+        others = [cluster_records.identity(pid, profile.provider) for pid in cluster.pids]
+        return cluster_records.mark_up(cluster_records.find(name), own + others)
     except BaseException:
         prune.remove(cluster_records.find(name))  # re-read: it lists the run by now
         raise
-
-
-def _up(
-    entry: cluster_records.ClusterRecord, profile: profiles.Profile, spec: pool_specs.PoolsSpec
-) -> cluster_records.ClusterRecord:
-    cluster = providers.up(profile, entry.request())
-    _, options = _publish(cluster, entry.path, profile, spec)
-    kubelet = _start_kubelet(cluster, entry.path, options, with_parent=False)
-    own = [cluster_records.identity(kubelet.pid, "kubelet")]
-    others = [cluster_records.identity(pid, profile.provider) for pid in cluster.pids]
-    return cluster_records.mark_up(cluster_records.find(entry.name), own + others)
 
 
 @contextlib.contextmanager

@@ -53,9 +53,15 @@ def find(name: str, folder: str = "", *, version: str = "") -> pathlib.Path:
         named = [item for item in _versions_of(name, place) if item[0][: len(wanted)] == wanted]
         if named:
             return _executable(max(named)[1])
-    raise _not_found(
-        name, folder, version, [item for place in places for item in _versions_of(name, place)]
+    variables = (
+        f"{variable} ({os.environ.get(variable, 'not set')})"
+        for variable in (BINARIES_VARIABLE, ASSETS_VARIABLE)
     )
+    where = folder or f"{', '.join(variables)} and PATH"
+    there = sorted(item for place in places for item in _versions_of(name, place))
+    seen = ", ".join(path.name for _, path in there) or "none"
+    asked = f"{name}-{version.removeprefix('v')}" if version else name
+    raise errors.UsageError(f"expected the binary {asked} in {where}, but found {seen}: {REMEDY}")
 
 
 def is_there(name: str, folder: str = "") -> bool:
@@ -89,19 +95,6 @@ def _versions_of(name: str, place: pathlib.Path) -> list[tuple[tuple[int, ...], 
         for path in place.glob(f"{name}-*")
         if plain_name(path) == name and path.is_file()
     ]
-
-
-def _not_found(
-    name: str, folder: str, version: str, there: Sequence[tuple[tuple[int, ...], pathlib.Path]]
-) -> errors.UsageError:
-    variables = (
-        f"{variable} ({os.environ.get(variable, 'not set')})"
-        for variable in (BINARIES_VARIABLE, ASSETS_VARIABLE)
-    )
-    where = folder or f"{', '.join(variables)} and PATH"
-    seen = ", ".join(path.name for _, path in sorted(there)) or "none"
-    wanted = f"{name}-{version.removeprefix('v')}" if version else name
-    return errors.UsageError(f"expected the binary {wanted} in {where}, but found {seen}: {REMEDY}")
 
 
 def program(name: str) -> pathlib.Path:

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 from collections.abc import Mapping
 
-from harness.cluster import control_plane_settings, interfaces, loopback_ports
+from harness.cluster import audit_logs, control_plane_settings, interfaces, loopback_ports
 from harness.scenario import profiles
 
 SERVICE_RANGE = "10.0.0.0/24"
@@ -57,7 +57,7 @@ class Files:
     @property
     def audit_log(self) -> pathlib.Path:
         """Path of the audit log, which goes to the run directory when a run has ended."""
-        return self.logs / control_plane_settings.AUDIT_LOG
+        return self.logs / audit_logs.NAME
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

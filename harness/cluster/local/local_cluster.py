@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness import errors, processes, tls_authorities
 from harness.client import apis, kubeconfig_files, kubeconfigs, transports
-from harness.cluster import components, control_plane_settings, interfaces, loopback_ports
+from harness.cluster import (
+    audit_logs,
+    components,
+    control_plane_settings,
+    interfaces,
+    loopback_ports,
+)
 from harness.cluster.local import binaries, control_plane
 from harness.scenario import profiles
 
@@ -46,6 +52,7 @@ class LocalCluster(interfaces.Cluster):
         self._profile, self._request = profile, request
         self.kubeconfig = request.directory / KUBECONFIG
         self.files = control_plane.files_of(profile, request)
+        self.audit_log = self.files.audit_log
         self.ports = control_plane.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
         self.running: list[components.Component] = []
         """The processes in the order in which to stop them: etcd last."""
@@ -70,16 +77,10 @@ class LocalCluster(interfaces.Cluster):
     def controlled(self, name: str) -> components.Component:
         return next(item for item in self.running if item.name == name)
 
-    def audit_position(self) -> int:
-        return control_plane_settings.audit_position(self.files.audit_log)
-
-    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
-        control_plane_settings.save_audit(self.files.audit_log, into, after=after)
-
     def down(self) -> None:
         for component in self.running:
             component.stop()
-        control_plane_settings.remove_audit(self.files.audit_log)
+        audit_logs.remove(self.files.audit_log)
         control_plane.remove_files(self.kubeconfig, self.files.secrets, self.files.data)
 
     def start(self) -> None:
