@@ -5,9 +5,10 @@ environment is read: containers of fake nodes have nothing else. A file that can
 devices, so that only containers that need one of them are not started.
 """
 
+import contextlib
 import os
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -70,25 +71,26 @@ class CdiFolder:
         """
         wanted = list(dict.fromkeys(ids))
         with self._guard:
-            changed = self._names() ^ self._files.keys()  # new, or gone
+            names: list[str] = []
+            with contextlib.suppress(OSError):
+                names = os.listdir(self._folder)  # noqa: PTH208 - for each pod
+            there = {one for one in names if one.endswith(_SUFFIXES) and not one.startswith(".")}
+            changed = there ^ self._files.keys()  # new, or gone
             for name in changed:
                 self._read(name)
             known = [self._devices.get(one, {}) for one in wanted]
             for name in (set[str]().union(*known) if all(known) else {*self._files}) - changed:
                 self._read(name)
-            return self._environment(wanted)
-
-    def _environment(self, ids: Sequence[str]) -> dict[str, str]:
-        edits: list[_Edits] = []
-        used: set[str] = set()
-        for wanted in ids:
-            name, (of_file, of_device) = self._find(wanted)
-            if name not in used:  # those of the file itself come once
-                edits.append(of_file)
-            used.add(name)
-            edits.append(of_device)
-        variables = [variable.partition("=") for edit in edits for variable in edit.env]
-        return {name: value for name, _, value in variables}
+            variables: list[str] = []
+            used: set[str] = set()
+            for one in wanted:
+                name, (of_file, of_device) = self._find(one)
+                if name not in used:  # those of the file itself come once
+                    variables += of_file.env
+                used.add(name)
+                variables += of_device.env
+        parts = [variable.partition("=") for variable in variables]
+        return {name: value for name, _, value in parts}
 
     def _find(self, wanted: str) -> tuple[str, tuple[_Edits, _Edits]]:
         found = sorted(self._devices.get(wanted, {}))
@@ -102,13 +104,6 @@ class CdiFolder:
         if broken:
             why = f"{self._folder / broken[0][0]}: {broken[0][1].problem}"
         raise _error(f"unresolvable CDI device {wanted}: {why}")
-
-    def _names(self) -> set[str]:
-        try:
-            names = os.listdir(self._folder)  # noqa: PTH208 - for each pod
-        except OSError:
-            return set()
-        return {name for name in names if name.endswith(_SUFFIXES) and not name.startswith(".")}
 
     def _read(self, name: str) -> None:
         path, known = f"{self._folder}/{name}", self._files.get(name)

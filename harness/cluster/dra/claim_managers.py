@@ -102,12 +102,12 @@ class ClaimManager:
             found[claim.name] = self._read(pod, claim)
             wanted[claim.name] = claim_infos.of(found[claim.name])
             self._require_drivers(pod, wanted[claim.name])
-        entries = {name: self._refer(pod, info) for name, info in wanted.items()}
-        self._save(entries.values())
+        entries = [self._refer(pod, info) for info in wanted.values()]
+        self._save(entries)
         with contextlib.ExitStack() as held:
-            new = _hold(held, entries.values(), lambda entry: not self._is_prepared(entry))
+            new = _hold(held, entries, lambda entry: not self._is_prepared(entry))
             if new:
-                self._prepare(pod, found, [entry for entry in entries.values() if entry in new])
+                self._prepare(pod, found, new)
                 self._save(new)
 
     def unprepare(self, pod_uid: str, pod: Object | None = None) -> None:
@@ -123,7 +123,7 @@ class ClaimManager:
             users = self._used_by(pod_uid)
             last = _hold(held, users, lambda entry: not self._leave(entry, pod_uid))
             if last:
-                self._unprepare([entry for entry in users if entry in last], pod_uid)
+                self._unprepare(last, pod_uid)
         self._save(users)
 
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
@@ -271,17 +271,17 @@ class ClaimManager:
 
 
 def _hold(
-    held: contextlib.ExitStack, entries: Iterable[_Entry], is_wanted: Callable[[_Entry], bool]
-) -> set[_Entry]:
+    held: contextlib.ExitStack, entries: Sequence[_Entry], is_wanted: Callable[[_Entry], bool]
+) -> list[_Entry]:
     """Take the lock of each claim; keep, until the end of `held`, those that are wanted."""
-    wanted = set()
+    wanted = []
     for entry in sorted(entries, key=lambda entry: entry.info.key):
         with contextlib.ExitStack() as taken:
             taken.enter_context(entry.lock)
             if is_wanted(entry):
                 held.push(taken.pop_all())
-                wanted.add(entry)
-    return wanted
+                wanted.append(entry)
+    return sorted(wanted, key=entries.index)
 
 
 def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:

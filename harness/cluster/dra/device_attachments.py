@@ -5,24 +5,24 @@ allocation it decides once whether it succeeds, fails, or is never heard of agai
 after a delay.
 """
 
-import dataclasses
 import functools
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from harness import clocks, concurrency, seeds
 from harness.client import apis, informers, transports
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 
+_ATTACHED = ("Attached", "attached to the node")
 _FAILED = ("NotAttached", "the fabric could not attach the device")
 _RETRY_S = 0.02
 """Wait after a conflict, or another failure of a write, in seconds."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Report:
+class _Report(NamedTuple):
     """The outcome of one allocation, which is to be reported of its devices."""
 
     key: str
@@ -92,19 +92,16 @@ class DeviceAttachments(concurrency.WorkerThread, informers.StateHandler):
         return self._due[0][0] - concurrency.monotonic_s() if self._due else None
 
     def _report(self, report: _Report) -> None:
-        try:
-            self._write(report)
-        except (apis.ApiError, transports.TransportError):
-            with self._changed:
-                self._put(report, _RETRY_S)
-
-    def _write(self, report: _Report) -> None:
         with self._changed:
             claim = self._claims.get(report.key)
         if claim is None or _allocation_of(claim) != report.allocation:
             return
         status = {**claim["status"], "devices": self._devices(claim, succeeds=report.succeeds)}
-        self._api.update_status(apis.CLAIMS, {**claim, "status": status})
+        try:
+            self._api.update_status(apis.CLAIMS, {**claim, "status": status})
+        except (apis.ApiError, transports.TransportError):
+            with self._changed:
+                self._put(report, _RETRY_S)
 
     def _devices(self, claim: Object, *, succeeds: bool) -> list[Object]:
         reported = [
@@ -131,24 +128,17 @@ def _allocation_of(claim: Object) -> str:
     return f"{claim['metadata']['uid']} {since} {devices}"
 
 
+_KEYS = ("driver", "pool", "device", "shareID")
+
+
 def _id_of(item: Object) -> list[str | None]:
-    return [item.get(key) for key in ("driver", "pool", "device", "shareID")]
+    return [item.get(key) for key in _KEYS]
 
 
 def _status_of(result: Object, *, succeeds: bool, now: str) -> Object:
-    names: Sequence[str] = result["bindingConditions"]
+    names, (reason, message) = result["bindingConditions"], _ATTACHED
     if not succeeds:
-        names = result.get("bindingFailureConditions") or ()
-    reason, message = ("Attached", "attached to the node") if succeeds else _FAILED
-    conditions = [
-        {
-            "type": name,
-            "status": "True",
-            "reason": reason,
-            "message": message,
-            "lastTransitionTime": now,
-        }
-        for name in names
-    ]
-    keys = [key for key in ("driver", "pool", "device", "shareID") if key in result]
-    return {**{key: result[key] for key in keys}, "conditions": conditions}
+        names, (reason, message) = result.get("bindingFailureConditions") or (), _FAILED
+    about = {"status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
+    own = {key: result[key] for key in _KEYS if key in result}
+    return {**own, "conditions": [{"type": name, **about} for name in names]}

@@ -26,7 +26,17 @@ class InProcessDrivers:
         """Let drivers note a claim that an earlier process has prepared; False: none has."""
         if self.keeps_endings and info.is_ending:
             return False
-        restored = [self._driver(name).restore(_known(info, name, node)) for name in info.drivers]
+        restored = []
+        for name in info.drivers:
+            claim = prepared_claims.PreparedClaim(
+                node=node,
+                namespace=info.namespace,
+                name=info.name,
+                uid=info.uid,
+                devices=info.prepared.get(name, ()),
+                exclusive=frozenset(one for one in info.exclusive if one.startswith(f"{name}/")),
+            )
+            restored.append(self._driver(name).restore(claim))
         return any(restored)
 
     def environment(self, node: str, ids: Iterable[str]) -> dict[str, str]:
@@ -50,8 +60,7 @@ class InProcessDrivers:
             driver.stop()
 
     def _driver(self, name: str) -> drivers.Driver:
-        found = self._drivers.get(name)
-        if found is not None:
+        if (found := self._drivers.get(name)) is not None:
             return found
         with self._guard:
             if name not in self._drivers:
@@ -70,14 +79,3 @@ class _Plugin:
 
     def unprepare(self, claims: Sequence[claim_infos.ClaimInfo]) -> driver_calls.UnprepareAnswers:
         return self._driver.unprepare([claim.reference for claim in claims], self._node)
-
-
-def _known(info: claim_infos.ClaimInfo, driver: str, node: str) -> prepared_claims.PreparedClaim:
-    return prepared_claims.PreparedClaim(
-        node=node,
-        namespace=info.namespace,
-        name=info.name,
-        uid=info.uid,
-        devices=info.prepared.get(driver, ()),
-        exclusive=frozenset(one for one in info.exclusive if one.startswith(f"{driver}/")),
-    )

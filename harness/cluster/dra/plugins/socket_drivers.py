@@ -6,6 +6,9 @@ doubles.
 """
 
 import contextlib
+import dataclasses
+import functools
+import itertools
 import os
 import pathlib
 import stat
@@ -27,20 +30,23 @@ Note = Callable[[str], None]
 """Is told, in one line, which drivers come and go."""
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class _Socket:
     """A socket in the folder, and its driver."""
 
-    def __init__(self, path: pathlib.Path, made: _Made) -> None:
-        self.path, self.made = path, made
-        self.plugin: socket_plugins.SocketPlugin | None = None
-        self.problem = ""
-        """Why it is not registered, as far as that is known."""
-        self.is_gone = False
-        self.is_busy = False
-        """A thread registers it."""
-        self.next_s = 0.0
-        """Time of the next attempt, by the monotonic clock."""
-        self.backoff = backoffs.Backoff(first_s=FIRST_WAIT_S, max_s=LONGEST_WAIT_S)
+    path: pathlib.Path
+    made: _Made
+    plugin: socket_plugins.SocketPlugin | None = None
+    problem: str = ""
+    """Why it is not registered, as far as that is known."""
+    is_gone: bool = False
+    is_busy: bool = False
+    """A thread registers it."""
+    next_s: float = 0.0
+    """Time of the next attempt, by the monotonic clock."""
+    backoff: backoffs.Backoff = dataclasses.field(
+        default_factory=lambda: backoffs.Backoff(first_s=FIRST_WAIT_S, max_s=LONGEST_WAIT_S)
+    )
 
 
 class Registry:
@@ -84,7 +90,7 @@ class Registry:
         for item in gone:
             self._unregister(item)
         for item in self._due(made):
-            concurrency.spawn("register-driver", lambda item=item: self._register(item))  # type: ignore[misc]
+            concurrency.spawn("register-driver", functools.partial(self._register, item))
 
     def close(self) -> None:
         """End the calls of all drivers; they stay registered with a next kubelet."""
@@ -185,12 +191,21 @@ class SocketDrivers:
 
         Raises ClusterError if one is not in time.
         """
+
+        def missing() -> list[tuple[str, str]]:
+            every = itertools.product(drivers, nodes)
+            return [one for one in every if self._registry(one[1]).find(one[0]) is None]
+
         try:
-            clocks.wait_until(
-                lambda: not self._missing(drivers, nodes), timeout_s=timeout_s, why="drivers"
-            )
+            clocks.wait_until(lambda: not missing(), timeout_s=timeout_s, why="drivers")
         except errors.WaitTimeoutError:
-            raise self._late(drivers, nodes, timeout_s) from None
+            driver, node = missing()[0]
+            folder = node_folders.of_node(self._template, node)
+            problems = [*self._registry(node).problems(), f"no such socket appeared in {folder}"]
+            raise errors.ClusterError(
+                f"expected driver {driver} to register on node {node} within {timeout_s:g} s "
+                f"({problems[0]}): see the driver's log"
+            ) from None
 
     def plugin(self, driver: str, node: str) -> driver_calls.Plugin:
         found = self._registry(node).find(driver)
@@ -224,23 +239,3 @@ class SocketDrivers:
                 found = list(self._registries.values())
             for registry in found:
                 registry.look()
-
-    def _missing(self, drivers: Collection[str], nodes: Sequence[str]) -> list[tuple[str, str]]:
-        return [
-            (driver, node)
-            for driver in drivers
-            for node in nodes
-            if self._registry(node).find(driver) is None
-        ]
-
-    def _late(
-        self, drivers: Collection[str], nodes: Sequence[str], timeout_s: float
-    ) -> errors.ClusterError:
-        driver, node = self._missing(drivers, nodes)[0]
-        problems = self._registry(node).problems()
-        folder = node_folders.of_node(self._template, node)
-        why = problems[0] if problems else f"no such socket appeared in {folder}"
-        return errors.ClusterError(
-            f"expected driver {driver} to register on node {node} within {timeout_s:g} s ({why}): "
-            "see the driver's log"
-        )
