@@ -123,11 +123,8 @@ def forget(folder: pathlib.Path) -> None:
             path.unlink(missing_ok=True)
 
 
-class Provider(interfaces.Provider):
+class Provider(interfaces.Provider[profiles.EmbeddedProfile]):
     """Starts embedded clusters."""
-
-    def __init__(self, profile: profiles.EmbeddedProfile) -> None:
-        self._profile = profile
 
     @property
     def capabilities(self) -> interfaces.Capabilities:

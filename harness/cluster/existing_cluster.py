@@ -40,11 +40,8 @@ class ExistingCluster(interfaces.Cluster):
         self.kubeconfig.unlink(missing_ok=True)
 
 
-class Provider(interfaces.Provider):
+class Provider(interfaces.Provider[profiles.KubeconfigProfile]):
     """Provides a cluster from one context of a kubeconfig."""
-
-    def __init__(self, profile: profiles.KubeconfigProfile) -> None:
-        self._profile = profile
 
     @property
     def capabilities(self) -> interfaces.Capabilities:

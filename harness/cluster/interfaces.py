@@ -3,9 +3,11 @@
 import dataclasses
 import pathlib
 from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
 
 from harness import errors
 from harness.cluster import audit_logs, components
+from harness.scenario import profiles
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +142,14 @@ def unsupported_restart(name: str, remedy: str) -> errors.ClusterError:
     )
 
 
-class Provider:
+P = TypeVar("P", bound=profiles.Profile)
+
+
+class Provider(Generic[P]):
     """Starts clusters of one profile; the defaults are those of one that only has processes."""
+
+    def __init__(self, profile: P) -> None:
+        self._profile = profile
 
     @property
     def capabilities(self) -> Capabilities:

@@ -1,5 +1,7 @@
 """The provider for each kind of cluster profile."""
 
+from typing import Any
+
 from harness import errors
 from harness.cluster import embedded_cluster, existing_cluster, interfaces
 from harness.cluster.kind import kind_config
@@ -7,9 +9,10 @@ from harness.cluster.local import binaries
 from harness.scenario import cluster_features, profiles, specs
 
 Cluster = interfaces.Cluster
+Provider = interfaces.Provider[Any]
 
 
-def of(profile: profiles.Profile) -> interfaces.Provider:
+def of(profile: profiles.Profile) -> Provider:
     match profile:
         case profiles.EmbeddedProfile():
             return embedded_cluster.Provider(profile)
@@ -56,7 +59,7 @@ def _version(profile: profiles.Profile) -> cluster_features.Version | None:
     return None
 
 
-def usable(profile: profiles.Profile) -> interfaces.Provider:
+def usable(profile: profiles.Profile) -> Provider:
     """Return the provider if it has everything it needs.
 
     Raises UnusableClusterError, naming what is missing, before anything is started.

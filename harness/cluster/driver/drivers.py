@@ -7,7 +7,6 @@ same process does so anyway, and `served_drivers` does it for kubelets behind so
 
 import contextlib
 import pathlib
-import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -39,48 +38,6 @@ NOWHERE = DriverFiles()
 """Nothing is written."""
 
 
-class Misbehaviour:
-    """Delays, blocks and fails the calls of one kind. Thread-safe."""
-
-    def __init__(
-        self,
-        spec: driver_specs.CallSpec,
-        stream: random.Random,
-        wait: Callable[[float], bool],
-    ) -> None:
-        """`wait` waits for these seconds, or until the driver stops."""
-        self.spec = spec
-        """May be replaced at any time."""
-        self._stream, self._wait = stream, wait
-        self._guard = concurrency.lock("driver.failures")
-        self._started_s = concurrency.monotonic_s()
-
-    def wait(self) -> None:
-        left_s = self.spec.delay_s
-        if self.spec.blocked_from_s is not None:
-            left_s += self._left_s(self.spec.blocked_from_s, self.spec.blocked_s)
-        if left_s > 0:
-            self._wait(left_s)
-
-    def fail(self) -> None:
-        """Raise PreparationError as often as the settings say."""
-        if self.spec.failing_from_s is not None and self._left_s(
-            self.spec.failing_from_s, self.spec.failing_s
-        ):
-            raise preparations.PreparationError("FailedForATime", "the driver fails for a time")
-        if not self.spec.failure_probability:
-            return
-        with self._guard:
-            fails = self._stream.random() < self.spec.failure_probability
-        if fails:
-            raise preparations.PreparationError("FailedOnDemand", "the driver fails on demand")
-
-    def _left_s(self, start_s: float, lasts_s: float) -> float:
-        """Return the seconds that are left of a time since the start; 0: it is not now."""
-        since_s = concurrency.monotonic_s() - self._started_s - start_s
-        return lasts_s - since_s if 0 <= since_s < lasts_s else 0.0
-
-
 class Driver:
     """Prepares and unprepares claims of one driver's name on any node.
 
@@ -97,8 +54,7 @@ class Driver:
         at: Moments = lambda *_: None,
     ) -> None:
         """Know of no claims; `restore` and `recover` tell of those of an earlier process."""
-        self.name = name
-        self._exclusivity, self._cdi, self._at = spec.exclusivity, files.cdi, at
+        self.name, self._spec, self._cdi, self._at = name, spec, files.cdi, at
         self._guard = concurrency.lock("driver.holders")
         self._holders: dict[str, set[tuple[str, str]]] = {}
         """Device or share -> uids of the claims that use it alone, each with the node."""
@@ -106,9 +62,9 @@ class Driver:
         self.edits: dict[tuple[str, str], dict[str, str]] = {}
         """Node and id of a CDI device -> the environment that it gives, if there are no files."""
         self._stopped = concurrency.Event("driver.stopped")
-        stream, wait = seeds.Seeds(seed).stream, self._stopped.wait
-        self._prepare = Misbehaviour(spec.prepare, stream("driver", "prepare"), wait)
-        self._unprepare = Misbehaviour(spec.unprepare, stream("driver", "unprepare"), wait)
+        self._started_s = concurrency.monotonic_s()
+        stream = seeds.Seeds(seed).stream
+        self._dice = {name: stream("driver", name) for name in ("prepare", "unprepare")}
 
     def prepare(self, claims: Iterable[Object], node: str) -> Prepared:
         """Prepare allocated claims on a node, as the API server has them.
@@ -133,7 +89,7 @@ class Driver:
         cannot be written.
         """
         wanted = prepared_claims.of(self._configured(claim), driver=self.name, node=node)
-        self._prepare.fail()
+        self._fail("prepare", self._spec.prepare)
         if self._is_known(wanted):
             self._configure(wanted)
         else:
@@ -145,7 +101,7 @@ class Driver:
 
         Raises PreparationError on demand, StorageError or UnwritableError if a file stays.
         """
-        self._unprepare.fail()
+        self._fail("unprepare", self._spec.unprepare)
         known = self._claims.find(node, claim.uid)
         if known is not None:
             self._forget(known)
@@ -191,16 +147,38 @@ class Driver:
         return claims
 
     def change(self, spec: driver_specs.DriverSpec) -> None:
-        self._exclusivity = spec.exclusivity
-        self._prepare.spec, self._unprepare.spec = spec.prepare, spec.unprepare
+        self._spec = spec
 
     def wait_to_prepare(self) -> None:
-        self._prepare.wait()
+        self._wait(self._spec.prepare)
 
     def begin_unprepare(self, claims: Sequence[preparations.ClaimReference], node: str) -> None:
         """Wait as long as the settings say, before claims are unprepared on a node."""
         del claims, node
-        self._unprepare.wait()
+        self._wait(self._spec.unprepare)
+
+    def _wait(self, call: driver_specs.CallSpec) -> None:
+        left_s = call.delay_s
+        if call.blocked_from_s is not None:
+            left_s += self._left_s(call.blocked_from_s, call.blocked_s)
+        if left_s > 0:
+            self._stopped.wait(left_s)
+
+    def _fail(self, name: str, call: driver_specs.CallSpec) -> None:
+        """Raise PreparationError as often as the settings say."""
+        start_s = call.failing_from_s
+        if start_s is not None and self._left_s(start_s, call.failing_s):
+            raise preparations.PreparationError("FailedForATime", "the driver fails for a time")
+        if call.failure_probability:
+            with self._guard:
+                fails = self._dice[name].random() < call.failure_probability
+            if fails:
+                raise preparations.PreparationError("FailedOnDemand", "the driver fails on demand")
+
+    def _left_s(self, start_s: float, lasts_s: float) -> float:
+        """Return the seconds that are left of a time since the start; 0: it is not now."""
+        since_s = concurrency.monotonic_s() - self._started_s - start_s
+        return lasts_s - since_s if 0 <= since_s < lasts_s else 0.0
 
     def stop(self) -> None:
         self._stopped.set()
@@ -277,7 +255,7 @@ class Driver:
     def _take(self, claim: prepared_claims.PreparedClaim) -> None:
         """Take the devices of a claim. Raises PreparationError if another claim has one."""
         with self._guard:
-            if self._exclusivity:
+            if self._spec.exclusivity:
                 others = {path for path in self._claims.damaged if path.stem != claim.uid}
                 if others and claim.exclusive:  # which devices another claim has is not known
                     raise preparations.PreparationError(

@@ -1,10 +1,8 @@
 """The `kind` provider: a real Kubernetes cluster in one Docker container."""
 
 import contextlib
-import dataclasses
 import pathlib
 import sys
-from collections.abc import Mapping
 
 from harness import errors
 from harness.cluster import components, control_plane_settings, interfaces, state_folder
@@ -24,24 +22,24 @@ SETTLE_S = 2.0
 """How long to look for containers that the engine still creates for an interrupted command."""
 
 
-@dataclasses.dataclass(kw_only=True)
 class KindCluster(interfaces.Cluster):
-    """A cluster created by kind."""
+    """A cluster of the kind command, by its name alone."""
 
-    name: str
-    directory: pathlib.Path
-    kubeconfig: pathlib.Path
-    """The cluster's own: ~/.kube/config is never touched."""
-    versions: Mapping[str, str]
-    audited: bool
+    def __init__(self, profile: profiles.KindProfile, request: interfaces.ClusterRequest) -> None:
+        self.name = node_containers.cluster_name(request.name)
+        self.node = self.name + NODE_SUFFIX
+        self.kubeconfig = request.directory / KUBECONFIG
+        """Its own: ~/.kube/config is never touched."""
+        self.versions: dict[str, str] = {}
+        self._is_audited, self._folder = profile.audit_log, request.directory
+        self.config, self.log = self._folder / "kind.yaml", self._folder / "kind.log"
 
-    @property
-    def node(self) -> str:
-        return self.name + NODE_SUFFIX
+    def is_running(self, engine: docker_engine.Engine) -> bool:
+        return any(node.running for node in engine.nodes(self.name))
 
     def exit_report(self) -> str | None:
         with contextlib.suppress(errors.ClusterError), docker_engine.connected() as engine:
-            if not any(node.running for node in engine.nodes(self.name)):
+            if not self.is_running(engine):
                 return f"the container {self.node} does not run"
         return None
 
@@ -51,31 +49,35 @@ class KindCluster(interfaces.Cluster):
                 engine, self.node, self.kubeconfig, kill=kill, down_s=down_s
             )
 
-    def save_audit_log(self, into: pathlib.Path, *, after: int) -> None:
+    def save_audit_log(self, into: pathlib.Path, *, after: int = 0) -> None:
         del after
-        if self.audited:
-            save_audit_log(self.name, into)
+        if self._is_audited:
+            with docker_engine.connected() as engine:
+                engine.save_folder(self.node, kind_config.AUDIT_FOLDER, into)
 
     def collect_logs(self, into: pathlib.Path) -> None:
         """Save all logs of the node if the run is failing or the node has died."""
         if sys.exception() is not None or self.exit_report() is not None:
-            self.export_logs(into)
+            with contextlib.suppress(errors.HarnessError):
+                self.export_logs(into)
 
     def export_logs(self, into: pathlib.Path) -> None:
-        with contextlib.suppress(errors.HarnessError):
-            kind_command.export_logs(self.name, into / EXPORTED, log=_log(self.directory))
+        kind_command.export_logs(self.name, into / EXPORTED, log=self.log)
 
-    def down(self) -> None:
+    def down(self, *, settle_s: float = 0.0) -> None:
+        """Remove containers, volumes and the kubeconfig.
+
+        `settle_s`: how long to look for containers that the engine still creates for a command
+        that has died.
+        """
         with docker_engine.connected() as engine:
-            node_containers.remove(engine, self.name)
-        forget_kubeconfig(self.kubeconfig)
+            node_containers.remove(engine, self.name, settle_s=settle_s)
+        self.kubeconfig.unlink(missing_ok=True)
+        self.kubeconfig.with_name(f"{KUBECONFIG}.lock").unlink(missing_ok=True)
 
 
-class Provider(interfaces.Provider):
+class Provider(interfaces.Provider[profiles.KindProfile]):
     """Starts clusters with the kind command."""
-
-    def __init__(self, profile: profiles.KindProfile) -> None:
-        self._profile = profile
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
@@ -97,20 +99,15 @@ class Provider(interfaces.Provider):
     def up(self, request: interfaces.ClusterRequest) -> KindCluster:
         """Start the cluster and verify its settings; a failure leaves only logs."""
         version = kind_command.version(at_least=self._profile.kind_min)
+        cluster = KindCluster(self._profile, request)
         with docker_engine.connected() as engine:
             description = engine.describe()
-            cluster = KindCluster(
-                name=node_containers.cluster_name(request.name),
-                directory=request.directory,
-                kubeconfig=request.directory / KUBECONFIG,
-                audited=self._profile.audit_log,
-                versions={
-                    "kubernetes": self._profile.kubernetes,
-                    "node image": self._profile.image,
-                    "kind": version,
-                    "container engine": str(description.get("ServerVersion", "unknown")),
-                },
-            )
+            cluster.versions = {
+                "kubernetes": self._profile.kubernetes,
+                "node image": self._profile.image,
+                "kind": version,
+                "container engine": str(description.get("ServerVersion", "unknown")),
+            }
             node_containers.require_free(engine, cluster.name)
             choices = self._write_inputs(cluster, cgroups=str(description.get("CgroupVersion")))
             try:
@@ -120,33 +117,22 @@ class Provider(interfaces.Provider):
                 )
             except BaseException as error:
                 if isinstance(error, errors.HarnessError):
-                    cluster.export_logs(cluster.directory)
-                node_containers.remove(engine, cluster.name, settle_s=SETTLE_S)
-                forget_kubeconfig(cluster.kubeconfig)
+                    cluster.collect_logs(request.directory)
+                cluster.down(settle_s=SETTLE_S)
                 raise
         return cluster
 
     def is_there(self, request: interfaces.ClusterRequest) -> bool:
         with docker_engine.connected() as engine:
-            nodes = engine.nodes(node_containers.cluster_name(request.name))
-        return any(node.running for node in nodes)
+            return KindCluster(self._profile, request).is_running(engine)
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        """Remove containers, volumes and the kubeconfig.
-
-        Also removes containers that the engine still creates for a command that has died.
-        """
-        with docker_engine.connected() as engine:
-            node_containers.remove(
-                engine, node_containers.cluster_name(request.name), settle_s=SETTLE_S
-            )
-        forget_kubeconfig(request.directory / KUBECONFIG)
+        KindCluster(self._profile, request).down(settle_s=SETTLE_S)
 
     def collect_logs(self, request: interfaces.ClusterRequest, into: pathlib.Path) -> None:
-        name = node_containers.cluster_name(request.name)
-        if self._profile.audit_log:
-            save_audit_log(name, into / "audit")
-        kind_command.export_logs(name, into / EXPORTED, log=_log(request.directory))
+        cluster = KindCluster(self._profile, request)
+        cluster.save_audit_log(into / "audit")
+        cluster.export_logs(into)
 
     def _write_inputs(self, cluster: KindCluster, *, cgroups: str) -> kind_config.Choices:
         """Write the files for kind; load the archive of the image if one is named.
@@ -154,7 +140,7 @@ class Provider(interfaces.Provider):
         A loaded image has no digest; its version is verified later.
         """
         profile, image = self._profile, self._profile.image
-        policy = (cluster.directory / "audit-policy.yaml").resolve()
+        policy = cluster.config.with_name("audit-policy.yaml").resolve()
         if profile.image_archive:
             with docker_engine.connected(timeout_s=docker_engine.LOAD_TIMEOUT_S) as engine:
                 image = engine.load(pathlib.Path(profile.image_archive))
@@ -164,19 +150,8 @@ class Provider(interfaces.Provider):
             cgroup_version=cgroups,
         )
         policy.write_text(control_plane_settings.audit_policy())
-        _config(cluster.directory).write_text(kind_config.text(profile, choices))
+        cluster.config.write_text(kind_config.text(profile, choices))
         return choices
-
-
-def save_audit_log(name: str, into: pathlib.Path) -> None:
-    with docker_engine.connected() as engine:
-        engine.save_folder(name + NODE_SUFFIX, kind_config.AUDIT_FOLDER, into)
-
-
-def forget_kubeconfig(path: pathlib.Path) -> None:
-    """Remove a cluster's kubeconfig, and the lock file left by an interrupted kind."""
-    path.unlink(missing_ok=True)
-    path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
 def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> None:
@@ -190,16 +165,8 @@ def _create(engine: docker_engine.Engine, cluster: KindCluster, wait_s: int) -> 
             alone.close()
         kind_command.create(
             cluster.name,
-            config=_config(cluster.directory),
+            config=cluster.config,
             kubeconfig=cluster.kubeconfig,
-            log=_log(cluster.directory),
+            log=cluster.log,
             wait_s=wait_s,
         )
-
-
-def _config(directory: pathlib.Path) -> pathlib.Path:
-    return directory / "kind.yaml"
-
-
-def _log(directory: pathlib.Path) -> pathlib.Path:
-    return directory / "kind.log"

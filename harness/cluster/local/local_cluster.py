@@ -156,11 +156,8 @@ class LocalCluster(interfaces.Cluster):
         return binaries.find(name, self._profile.binaries)
 
 
-class Provider(interfaces.Provider):
+class Provider(interfaces.Provider[profiles.LocalProfile]):
     """Starts local control planes."""
-
-    def __init__(self, profile: profiles.LocalProfile) -> None:
-        self._profile = profile
 
     @property
     def capabilities(self) -> interfaces.Capabilities:
