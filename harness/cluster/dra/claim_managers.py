@@ -82,12 +82,8 @@ class ClaimManager:
                 for uid, name in entry.info.pods.items()
             }
 
-    def infos(self, pod_uid: str | None = None) -> list[claim_infos.ClaimInfo]:
-        """Return the claims that a pod uses; None: those that any pod uses."""
-        if pod_uid is not None:
-            return [entry.info for entry in self._used_by(pod_uid)]
-        with self._guard:
-            return [entry.info for entry in self._entries.values() if entry.info.pods]
+    def infos(self, pod_uid: str) -> list[claim_infos.ClaimInfo]:
+        return [entry.info for entry in self._used_by(pod_uid)]
 
     def prepare(self, pod: Object, claims: Iterable[pod_claims.PodClaim]) -> None:
         """Prepare the claims of a pod that need it.

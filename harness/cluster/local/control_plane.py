@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from harness.cluster import audit_logs, control_plane_settings, interfaces, loopback_ports
 from harness.scenario import profiles
@@ -34,21 +35,36 @@ WITHOUT_CLAIM_CONTROLLER = "*,-resourceclaim-controller,-device-taint-eviction-c
 """Value of --controllers for a run that brings its own claim controller, which evicts, too."""
 NODE_MONITOR_GRACE = "240h"
 """How long a node stays Ready without a heartbeat."""
+MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - must be a tmpfs; the folder in it is private
+MEMORY_FREE_MIN_BYTES = 512 << 20
+"""Free space required in /dev/shm.
+
+A container usually has 64 MiB, which etcd's first log file alone would fill.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """Paths of one cluster's files."""
+    """Paths of one cluster's files; all but the logs are removed with it."""
 
     logs: pathlib.Path
     """Folder of the logs, with the audit log."""
-    secrets: pathlib.Path
-    """Folder of keys and certificates; removed with the cluster."""
-    data: pathlib.Path
-    """Folder of etcd's data; removed with the cluster."""
+    data_folders: tuple[pathlib.Path, pathlib.Path]
+    """The possible folders of etcd's data, in memory and on disk."""
+    in_memory: bool = False
 
-    def secret(self, name: str) -> str:
-        return str(self.secrets / name)
+    @property
+    def data(self) -> pathlib.Path:
+        memory, disk = self.data_folders
+        return memory if self.in_memory else disk
+
+    @property
+    def secrets(self) -> pathlib.Path:
+        return self.logs / "secrets"
+
+    @property
+    def kubeconfig(self) -> pathlib.Path:
+        return self.logs / "kubeconfig"
 
     @property
     def audit_policy(self) -> pathlib.Path:
@@ -56,12 +72,29 @@ class Files:
 
     @property
     def audit_log(self) -> pathlib.Path:
-        """Path of the audit log, which goes to the run directory when a run has ended."""
         return self.logs / audit_logs.NAME
 
+    def secret(self, name: str) -> str:
+        return str(self.secrets / name)
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+    def remove(self) -> None:
+        """Remove them, also the data that another process has put into memory or on disk."""
+        for folder in (self.secrets, *self.data_folders):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.kubeconfig.unlink(missing_ok=True)
+
+
+def files_of(profile: profiles.LocalProfile, request: interfaces.ClusterRequest) -> Files:
+    folder = request.directory.resolve()
+    in_memory = profile.storage == "memory" and os.access(MEMORY, os.W_OK)
+    return Files(
+        logs=folder,
+        data_folders=(MEMORY / f"flake-hunt-{os.getuid()}-{request.name}", folder / "etcd-data"),
+        in_memory=in_memory and shutil.disk_usage(MEMORY).free >= MEMORY_FREE_MIN_BYTES,
+    )
+
+
+class Ports(NamedTuple):
     """Ports on loopback."""
 
     etcd: int
@@ -127,7 +160,7 @@ def apiserver(
 
 
 def controller_manager(
-    binary: pathlib.Path, files: Files, kubeconfig: pathlib.Path, profile: profiles.LocalProfile
+    binary: pathlib.Path, files: Files, profile: profiles.LocalProfile
 ) -> list[str]:
     """Return the command line of kube-controller-manager.
 
@@ -135,7 +168,7 @@ def controller_manager(
     nodes.
     """
     flags: dict[str, object] = {
-        "kubeconfig": kubeconfig,
+        "kubeconfig": files.kubeconfig,
         "leader-elect": "false",
         "secure-port": 0,
         "service-account-private-key-file": files.secret("service-accounts.key"),
@@ -161,43 +194,3 @@ def _gates(chosen: Mapping[str, bool]) -> Mapping[str, object]:
 
 def _command(binary: pathlib.Path, flags: Mapping[str, object]) -> list[str]:
     return [str(binary), *(f"--{name}={value}" for name, value in flags.items())]
-
-
-MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - must be a tmpfs; the folder in it is private
-MEMORY_FREE_MIN_BYTES = 512 << 20
-"""Free space required in /dev/shm.
-
-A container usually has 64 MiB, which etcd's first log file alone would fill.
-"""
-_SECRETS, _DATA = "secrets", "etcd-data"
-
-
-def files_of(profile: profiles.LocalProfile, request: interfaces.ClusterRequest) -> Files:
-    folder = request.directory.resolve()
-    memory, disk = data_folders(request)
-    in_memory = profile.storage == "memory" and _has_room(MEMORY)
-    return Files(logs=folder, secrets=folder / _SECRETS, data=memory if in_memory else disk)
-
-
-def data_folders(request: interfaces.ClusterRequest) -> tuple[pathlib.Path, pathlib.Path]:
-    """Return the possible folders files_of etcd's data, in memory and on disk.
-
-    They follow from the request alone, because the process that chose one may have died.
-    """
-    in_memory = MEMORY / f"flake-hunt-{os.getuid()}-{request.name}"
-    return in_memory, request.directory.resolve() / _DATA
-
-
-def remove_files(kubeconfig: pathlib.Path, *folders: pathlib.Path) -> None:
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-    kubeconfig.unlink(missing_ok=True)
-
-
-def _has_room(folder: pathlib.Path) -> bool:
-    try:
-        return os.access(folder, os.W_OK) and (
-            shutil.disk_usage(folder).free >= MEMORY_FREE_MIN_BYTES
-        )
-    except OSError:
-        return False

@@ -24,7 +24,6 @@ CERTIFICATE_DAYS = 30
 """Validity of the cluster's certificates."""
 USER, GROUP = "flake-hunt", "system:masters"
 """The harness's user; the group is exempt from priority and fairness."""
-KUBECONFIG = "kubeconfig"
 API_SERVER, MANAGER = "kube-apiserver", "kube-controller-manager"
 READY_TIMEOUT_S = 60.0
 TRIES = 3
@@ -50,8 +49,8 @@ class LocalCluster(interfaces.Cluster):
         """Choose its places; `start` starts it."""
         self.name, self.versions = request.name, versions
         self._profile, self._request = profile, request
-        self.kubeconfig = request.directory / KUBECONFIG
         self.files = control_plane.files_of(profile, request)
+        self.kubeconfig = self.files.kubeconfig
         self.audit_log = self.files.audit_log
         self.ports = control_plane.Ports(**_free_ports("etcd", "etcd_peer", "apiserver"))
         self.running: list[components.Component] = []
@@ -81,7 +80,7 @@ class LocalCluster(interfaces.Cluster):
         for component in self.running:
             component.stop()
         audit_logs.remove(self.files.audit_log)
-        control_plane.remove_files(self.kubeconfig, self.files.secrets, self.files.data)
+        self.files.remove()
 
     def start(self) -> None:
         """Start all processes. Raises PortTakenError, or another ClusterError."""
@@ -103,7 +102,7 @@ class LocalCluster(interfaces.Cluster):
         self._start(API_SERVER, argv, lambda: self._finds("/readyz") and self._finds(leases))
         if MANAGER in self.versions:
             manager = self._binary(MANAGER)
-            argv = control_plane.controller_manager(manager, files, self.kubeconfig, profile)
+            argv = control_plane.controller_manager(manager, files, profile)
             # it opens no port for a readiness check: its first service account shows that it works
             account = apis.SERVICE_ACCOUNTS.path("default", "default")
             self._start(MANAGER, argv, lambda: self._finds(account))
@@ -193,10 +192,7 @@ class Provider(interfaces.Provider[profiles.LocalProfile]):
         return control_plane.files_of(self._profile, request).secrets.is_dir()
 
     def reap(self, request: interfaces.ClusterRequest) -> None:
-        secrets_folder = control_plane.files_of(self._profile, request).secrets
-        control_plane.remove_files(
-            request.directory / KUBECONFIG, secrets_folder, *control_plane.data_folders(request)
-        )
+        control_plane.files_of(self._profile, request).remove()
 
     def _versions(self) -> dict[str, str]:
         names = [*binaries.NEEDED]

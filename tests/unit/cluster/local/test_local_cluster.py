@@ -343,7 +343,7 @@ def test_an_api_server_that_refuses_its_flags_says_why_and_nothing_is_left(
 
 
 def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> None:
-    files = control_plane.Files(logs=tmp_path, secrets=tmp_path / "s", data=tmp_path / "d")
+    files = control_plane.Files(logs=tmp_path, data_folders=(tmp_path / "m", tmp_path / "d"))
     ports = control_plane.Ports(etcd=1, etcd_peer=2, apiserver=3)
     text = ["feature_gates.B=false", "feature_gates.A=true", "audit_log=false"]
     text += ["watch_cache=off", "priority_and_fairness=true", 'runtime_config={"api/alpha"="true"}']
@@ -353,18 +353,18 @@ def test_the_command_lines_say_what_the_profile_says(tmp_path: pathlib.Path) -> 
     assert "--feature-gates=A=true,B=false" in argv
     assert "--runtime-config=api/alpha=true" in argv
     assert "--watch-cache=false" in argv
-    assert f"--client-ca-file={tmp_path}/s/authority.crt" in argv
+    assert f"--client-ca-file={tmp_path}/secrets/authority.crt" in argv
     assert not any("audit" in word or "inflight" in word for word in argv)
     etcd = control_plane.etcd(tmp_path, files, ports, no_fsync=True)
     assert "--unsafe-no-fsync=true" in etcd
-    manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", profile)
+    manager = control_plane.controller_manager(tmp_path, files, profile)
     assert "--leader-elect=false" in manager
     assert {"--kube-api-qps=1000", "--kube-api-burst=2000"} <= set(manager)
     assert f"--controllers={','.join(control_plane.COLLECTORS)}" in manager
     whole = profile.model_copy(update={"controller_manager": True})
-    manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", whole)
+    manager = control_plane.controller_manager(tmp_path, files, whole)
     assert not any("controllers" in word for word in manager)
     without = whole.model_copy(update={"claim_controller": False})
-    manager = control_plane.controller_manager(tmp_path, files, tmp_path / "k", without)
+    manager = control_plane.controller_manager(tmp_path, files, without)
     without_ours = "-resourceclaim-controller,-device-taint-eviction-controller"
     assert f"--controllers=*,{without_ours}" in manager, "ours does the work of both"
