@@ -125,19 +125,22 @@ class ClaimManager:
     def _read(self, pod: Object, claim: pod_claims.PodClaim) -> Object:
         namespace, is_made = pod["metadata"]["namespace"], claim.name != pod_claims.UNKNOWN_NAME
         found = self._get_claim(namespace, claim.name) if is_made else None
-        try:
-            return _usable(found, claim, pod)
-        except preparations.PreparationError as error:
-            self._refuse(pod, _described(found, namespace, claim.name), error)
-            raise
+        error = _obstacle(found, claim, pod)
+        if found is not None and error is None:
+            return found
+        if found is not None and pod_claims.is_allocated(found):
+            info = claim_infos.of(found)
+        else:
+            uid = found["metadata"]["uid"] if found is not None else ""
+            info = claim_infos.ClaimInfo(namespace=namespace, name=claim.name, uid=uid, devices=[])
+        raise self._refuse(pod, info, error or not_created(pod))
 
     def _require_drivers(self, pod: Object, wanted: claim_infos.ClaimInfo) -> None:
         try:
             for driver in wanted.drivers:
                 self._drivers.plugin(driver, self._node)
         except preparations.PreparationError as error:
-            self._refuse(pod, wanted, error)
-            raise
+            raise self._refuse(pod, wanted, error) from None
 
     def _refer(self, pod: Object, wanted: claim_infos.ClaimInfo) -> _Entry:
         """Note that the pod uses the claim; wait while the claim is being unprepared."""
@@ -160,15 +163,15 @@ class ClaimManager:
                 entry = self._entries[wanted.key] = _Entry(own, _lock(own))
         error = _mismatch(entry.info, wanted)
         if error is not None:
-            self._refuse(pod, wanted, error)
-            raise error
+            raise self._refuse(pod, wanted, error)
         return entry
 
     def _refuse(
         self, pod: Object, claim: claim_infos.ClaimInfo, error: preparations.PreparationError
-    ) -> None:
-        """Journal why the pod cannot use the claim; no driver was called for it."""
+    ) -> preparations.PreparationError:
+        """Journal why the pod cannot use the claim, and return it; no driver was called for it."""
         self._attempt("prepare", _named(pod)).refused([claim], error)
+        return error
 
     # ------------------------------------------------------------------- preparation
 
@@ -284,24 +287,28 @@ def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:
     return concurrency.lock(f"kubelet.claim.{info.name}")
 
 
-def _usable(claim: Object | None, wanted: pod_claims.PodClaim, pod: Object) -> Object:
+def _obstacle(
+    claim: Object | None, wanted: pod_claims.PodClaim, pod: Object
+) -> preparations.PreparationError | None:
+    """Return why a pod cannot use a claim, in the kubelet's words; None: it can."""
     meta, name = pod["metadata"], wanted.name
     if name == pod_claims.UNKNOWN_NAME:
-        raise not_created(pod)
+        return not_created(pod)
     if claim is None:
         text = f'fetch ResourceClaim {name}: resourceclaims.resource.k8s.io "{name}" not found'
-        raise preparations.PreparationError("NotFound", text)
+        return preparations.PreparationError("NotFound", text)
     if wanted.generated and not pod_claims.is_for(claim, pod):
         keys = [f"{meta['namespace']}/{one}" for one in (name, meta["name"])]
         text = f"ResourceClaim {keys[0]} was not created for Pod {keys[1]} (Pod is not owner)"
-        raise preparations.PreparationError("NotOwned", text)
+        return preparations.PreparationError("NotOwned", text)
     if not pod_claims.is_reserved(claim, pod):
         who = f"pod {meta['name']} ({meta['uid']})"
         text = f"{who} is not allowed to use ResourceClaim {name} ({claim['metadata']['uid']})"
-        raise preparations.PreparationError("NotReserved", text)
+        return preparations.PreparationError("NotReserved", text)
     if not pod_claims.is_allocated(claim):
-        raise preparations.PreparationError("NotAllocated", f"ResourceClaim {name}: not allocated")
-    return claim
+        text = f"ResourceClaim {name}: not allocated"
+        return preparations.PreparationError("NotAllocated", text)
+    return None
 
 
 def not_created(pod: Object) -> preparations.PreparationError:
@@ -326,13 +333,6 @@ def _mismatch(
             f"{', '.join(known.devices) or 'no device'}",
         )
     return None
-
-
-def _described(claim: Object | None, namespace: str, name: str) -> claim_infos.ClaimInfo:
-    if claim is not None and pod_claims.is_allocated(claim):
-        return claim_infos.of(claim)
-    uid = claim["metadata"]["uid"] if claim is not None else ""
-    return claim_infos.ClaimInfo(namespace=namespace, name=name, uid=uid, devices=[])
 
 
 def _named(pod: Object) -> tuple[str, str]:

@@ -33,7 +33,10 @@ def require_free(path: pathlib.Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(path)
     except OSError as error:
-        raise _unusable(path, error) from error
+        why = (error.strerror or str(error)).lower()
+        raise errors.UsageError(
+            f"{path}: expected a place for a socket ({why}): name another folder"
+        ) from error
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise errors.UsageError(
             f"{path}: expected the right to make a socket in {path.parent}: name another folder"
@@ -78,8 +81,3 @@ def _remove_stale(path: pathlib.Path) -> None:
             "stop it, or name another folder"
         )
     path.unlink()
-
-
-def _unusable(path: pathlib.Path, error: OSError) -> errors.UsageError:
-    why = (error.strerror or str(error)).lower()
-    return errors.UsageError(f"{path}: expected a place for a socket ({why}): name another folder")

@@ -45,7 +45,10 @@ def find(name: str, folder: str = "", *, version: str = "") -> pathlib.Path:
     `1.36.3`, or `1.36` for the newest of them) takes only a file whose name says so. Raises
     UsageError if there is no executable one.
     """
-    places = [pathlib.Path(place) for place in ([folder] if folder else _default_places())]
+    chosen = (os.environ.get(name) for name in (BINARIES_VARIABLE, ASSETS_VARIABLE))
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    default = filter(None, (*chosen, str(ASSETS_FOLDER), *path))
+    places = [pathlib.Path(place) for place in ([folder] if folder else default)]
     wanted = _numbers(version)
     for place in places:
         if not version and (place / name).is_file():
@@ -80,12 +83,6 @@ def plain_name(path: pathlib.Path) -> str:
     """Return the program that a file is: `kube-scheduler` of `kube-scheduler-1.36.3` as well."""
     name, _, version = path.name.rpartition("-")
     return name if is_version(version) else path.name
-
-
-def _default_places() -> list[str]:
-    variables = (os.environ.get(name) for name in (BINARIES_VARIABLE, ASSETS_VARIABLE))
-    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return [place for place in (*variables, str(ASSETS_FOLDER), *path) if place]
 
 
 def _versions_of(name: str, place: pathlib.Path) -> list[tuple[tuple[int, ...], pathlib.Path]]:
