@@ -66,6 +66,7 @@ class ServerObjects:
 LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST = "lose-response", "lose-request", "delay-request"
 """Faults of a write: it is committed without an answer, never arrives, or arrives some time after
 its sender has stopped waiting."""
+LOSSES = (LOST_RESPONSE, LOST_REQUEST, LATE_REQUEST)
 DROPPED_WATCH, EXPIRED_WATCH = "drop-watch", "expire-watch"
 EXPIRED_CLAIM_WATCH = "expire-claim-watch"
 """The same as EXPIRED_WATCH, of ResourceClaims only."""

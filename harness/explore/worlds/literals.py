@@ -33,7 +33,7 @@ def spec(
     of which as many may happen as the size `faults_max` says.
     """
     around = parts.Setting(
-        parts=tuple(parts.Part(name=name, kind="fault") for name in faults),
+        parts=tuple(map(fault, faults)),
         nodes=tuple(node_names),
         schedulers=(world_fixtures.SCHEDULER,) if has_scheduler else (),
         is_of_node=is_of_node,
@@ -64,15 +64,39 @@ def _setting(
     return dataclasses.replace(around, parts=(*found, *around.parts), nodes=nodes)
 
 
-def there(*documents: Object, when: str = parts.START) -> parts.Part:
-    """Return objects that are there from the start, or that another client creates."""
-    kind, name = documents[-1]["kind"], documents[-1]["metadata"]["name"]
+def there(
+    *documents: Object,
+    name: str = "",
+    when: str = parts.START,
+    needs: tuple[str, ...] = (),
+    is_own: bool = False,
+) -> parts.Part:
+    """Return objects that are there from the start, or that another client creates.
+
+    `name` empty: that of the last one.
+    """
+    is_pool = documents[-1]["kind"] == "ResourceSlice"
+    name = name or documents[-1]["metadata"]["name"]
     return parts.Part(
-        name=f"pool-{name}" if kind == "ResourceSlice" else name,
-        kind="pool" if kind == "ResourceSlice" else "claim",
+        name=f"pool-{name}" if is_pool else name,
+        kind="pool" if is_pool else "claim",
         documents=documents,
         when=when,
+        needs=needs,
+        is_own=is_own,
     )
+
+
+def allocated(
+    claim: str, consumers: Sequence[Object] = (), *, when: str = parts.START
+) -> parts.Part:
+    """Return a claim that has the first device of the first node."""
+    status = world_fixtures.allocated("device-0", consumers)
+    return there({**world_fixtures.claim(claim), "status": status}, when=when)
+
+
+def fault(name: str) -> parts.Part:
+    return parts.Part(name=name, kind="fault")
 
 
 def pool(count: int = 1, name: str = world_fixtures.NODE) -> parts.Part:

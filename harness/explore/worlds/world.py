@@ -28,14 +28,7 @@ from harness.explore.worlds import (
     world_fixtures,
     world_specs,
 )
-from harness.explore.worlds.oracles import (
-    granted_devices,
-    leftovers,
-    preparations,
-    runnable_pods,
-    scheduler_books,
-    states,
-)
+from harness.explore.worlds.oracles import granted_devices, preparations, rest_judges, states
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 from harness.subject.claim_control import claim_controllers
@@ -50,11 +43,11 @@ WORKERS = 2
 TERMINATION_S = 0.1
 """Duration of the end of containers, in seconds."""
 GENERAL: Sequence[world_specs.Judge] = (
-    leftovers.without_claims,
-    runnable_pods.stuck,
-    scheduler_books.differing,
-    leftovers.of_controller,
-    leftovers.of_extended_pods,
+    rest_judges.without_claims,
+    rest_judges.stuck,
+    rest_judges.differing_books,
+    rest_judges.left_by_controller,
+    rest_judges.without_devices,
 )
 """The judges of a world at rest."""
 

@@ -29,6 +29,13 @@ TEMPLATE = "template"
 READY, BROKEN = "gpu.example/ready", "gpu.example/broken"
 CONDITIONS = {"bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}
 """The conditions of devices whose driver reports whether they are ready."""
+FOREIGN_CONSUMER = {
+    "apiGroup": "batch.example",
+    "resource": "jobs",
+    "name": "job-1",
+    "uid": "00000000-0000-4000-8000-000000000001",
+}
+GONE_POD = {"resource": "pods", "name": "gone", "uid": "00000000-0000-4000-8000-000000000002"}
 _POLICY = {"default": "500m", "validRange": {"min": "500m", "max": "2", "step": "250m"}}
 _RESOURCES = {
     "Namespace": resources.NAMESPACES,

@@ -5,16 +5,12 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import parts
-from harness.explore.worlds.oracles import (
-    claim_oracles,
-    device_shares,
-    states,
-)
+from harness.explore.worlds.oracles import claim_oracles, device_shares, states
 from harness.scenario import hazards
 
 if TYPE_CHECKING:
@@ -70,18 +66,7 @@ def private_locks(setting: parts.Setting, values: Values) -> tuple[str, ...]:
     return tuple(name for name in PRIVATE_LOCKS if name not in contended)
 
 
-class Oracle(Protocol):
-    """Judges every commit of a run."""
-
-    @property
-    def finding(self) -> str | None:
-        """Description of the first violation; None if there is none."""
-
-    def on_seen(self, seen: states.Seen) -> None:
-        """Judge a commit."""
-
-
-MakeOracle = Callable[[], Oracle]
+MakeOracle = Callable[[], states.Oracle]
 EXCLUSIVE: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity,)
 DEVICES: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity, device_shares.DeviceShares)
 RESERVED: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity, claim_oracles.Reservations)

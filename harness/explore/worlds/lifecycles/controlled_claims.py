@@ -4,23 +4,15 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from harness.explore.worlds import literals, parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import claim_oracles, leftovers, runnable_pods, scheduler_books
-from harness.explore.worlds.scheduling import competing_pods
-from harness.model.objects import Object
+from harness.explore.worlds import api_server, literals, parts, world_fixtures, world_specs
+from harness.explore.worlds.oracles import claim_oracles, rest_judges
 
-_FOREIGN = {
-    "apiGroup": "batch.example",
-    "resource": "jobs",
-    "name": "job-1",
-    "uid": "00000000-0000-4000-8000-000000000001",
-}
-_GONE = {"resource": "pods", "name": "gone", "uid": "00000000-0000-4000-8000-000000000002"}
 _NODES = ("worker-0", "worker-1")
 _TEMPLATE = literals.there(world_fixtures.template())
 _spec = functools.partial(literals.spec, oracles=world_specs.CONTROLLED)
 _ONE_CLAIM = (literals.pool(), *literals.claims(), literals.CONTROLLER)
 _POD = literals.pod("pod-1", "claim-1")
+_OTHERS = [world_fixtures.FOREIGN_CONSUMER, world_fixtures.GONE_POD]
 
 
 # ------------------------------------------------------------------ claims that are generated
@@ -70,11 +62,6 @@ def _finishing(sizes: world_specs.Values) -> Iterator[parts.Part]:
         yield literals.does("finish_pod", name, when=f"bound {name}")
 
 
-def _reserved_for_others() -> Object:
-    status = world_fixtures.allocated("device-0", [_FOREIGN, _GONE])
-    return {**world_fixtures.claim("claim-1"), "status": status}
-
-
 def _overtaken() -> Iterator[parts.Part]:
     """Yield what lets a claim be freed unseen although no watch breaks, and no answer is lost.
 
@@ -116,7 +103,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         "H8: the answer to the creation of a claim is lost, and its event is late",
         _entries,
         has_scheduler=False,
-        faults=competing_pods.LOSSES,
+        faults=api_server.LOSSES,
         entries=(1, 1),
         faults_max=(1, 0),
     ),
@@ -124,13 +111,13 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "claim-lost-while-pod-waits": _spec(
         "the generated claim of a waiting pod is deleted, and made again",
         [literals.pool(), *_LOST],
-        at_rest=(runnable_pods.unbound, scheduler_books.differing),
+        at_rest=(rest_judges.unbound, rest_judges.differing_books),
         binders=(1, 1),
     ),
     "lost-claim-unseen": _spec(
         "H14: a generated claim comes and goes between two lists of the controller",
         [literals.pool(), *_LOST],
-        at_rest=(runnable_pods.unbound, scheduler_books.differing),
+        at_rest=(rest_judges.unbound, rest_judges.differing_books),
         faults=["expire-claim-watch"],
         binders=(1, 1),
         faults_max=(1, 0),
@@ -153,7 +140,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     ),
     "foreign-consumer": _spec(
         "a claim is reserved for a consumer that is no pod, and for a pod that is gone",
-        [*_ONE_CLAIM, literals.there(_reserved_for_others(), when=parts.BEGIN)],
+        [*_ONE_CLAIM, literals.allocated("claim-1", _OTHERS, when=parts.BEGIN)],
         has_scheduler=False,
     ),
     # If the watch of pods has to list again, the list may come before the pod is there or after it
@@ -167,7 +154,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.does("reserve_claim", "claim-1 pod-1", when="created pod-1"),
             literals.does("delete_pod", "pod-1", when="allocated claim-1"),
         ],
-        at_rest=(leftovers.of_controller,),
+        at_rest=(rest_judges.left_by_controller,),
         has_scheduler=False,
         faults=["expire-watch"],
         faults_max=(1, 0),
@@ -217,7 +204,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "reallocation-overtaken": _spec(
         "H2: a scheduler's write overtakes the events of a claim that was freed",
         _overtaken(),
-        at_rest=(scheduler_books.differing,),
+        at_rest=(rest_judges.differing_books,),
         node_names=_NODES,
         binders=(1, 1),
     ),

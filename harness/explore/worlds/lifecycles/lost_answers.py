@@ -6,8 +6,7 @@ Random worlds have found these hazards.
 from collections.abc import Iterator
 
 from harness.explore.worlds import api_server, literals, parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import claim_oracles, leftovers, runnable_pods
-from harness.explore.worlds.scheduling import competing_pods
+from harness.explore.worlds.oracles import claim_oracles, rest_judges
 
 _POD = "pod-1"
 _ONE, _TWO = (1, 0), (2, 0)
@@ -29,7 +28,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "reservation-taken-back": literals.spec(
         "H10: a reservation is taken back, and the pod is tried again before the event comes",
         _one_pod,
-        faults=competing_pods.LOSSES,
+        faults=api_server.LOSSES,
         claims=(2, 1),
         binders=(1, 1),
         faults_max=_TWO,
@@ -39,7 +38,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "binding-without-answer": literals.spec(
         "H11: the binding of a pod gets no answer, and its reservation is taken back",
         _one_pod,
-        faults=[*competing_pods.LOSSES, api_server.OF_BINDINGS],
+        faults=[*api_server.LOSSES, api_server.OF_BINDINGS],
         claims=(1, 1),
         binders=(1, 1),
         faults_max=_ONE,
@@ -50,8 +49,8 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "left-over-claim": literals.spec(
         "H12: a claim for extended resources is left over, and its deletion retries no pod",
         [literals.pool(), literals.pod(_POD)],
-        at_rest=(runnable_pods.unbound,),
-        faults=competing_pods.LOSSES,
+        at_rest=(rest_judges.unbound,),
+        faults=api_server.LOSSES,
         binders=(1, 1),
         faults_max=_TWO,
     ),
@@ -67,7 +66,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.does("delete_pod", _POD, when=f"bound {_POD}"),
         ],
         oracles=world_specs.CONTROLLED,
-        at_rest=(leftovers.of_controller,),
+        at_rest=(rest_judges.left_by_controller,),
         faults=["expire-watch"],
         binders=(1, 1),
         faults_max=_ONE,
@@ -84,7 +83,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.does("finish_pod", _POD, when=f"bound {_POD}"),
         ],
         oracles=(claim_oracles.Reservations,),
-        at_rest=(leftovers.of_controller,),
+        at_rest=(rest_judges.left_by_controller,),
         faults=["lose-response"],
         binders=(1, 1),
         faults_max=_TWO,

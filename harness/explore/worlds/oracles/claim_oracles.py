@@ -4,16 +4,17 @@ import collections
 from collections.abc import Iterable, Iterator
 
 from harness.checks.holds import live_spotter
+from harness.explore.worlds import world_fixtures
 from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 
-FINALIZER = "resource.kubernetes.io/delete-protection"
-
 EXTENDED = "-extended-resources-"
 """Part of the generated names of claims for extended resources."""
+RESERVATIONS_MAX = 256
+"""Maximum number of entries in `status.reservedFor` of the API."""
 
 
-class AllocationFinalizers:
+class AllocationFinalizers(states.Oracle):
     """Watches claims, from the first commit of the run.
 
     The scheduler takes it from a claim for extended resources to delete it: such are exempt.
@@ -22,8 +23,6 @@ class AllocationFinalizers:
     def __init__(self) -> None:
         self._exempt: set[str] = set()
         """Claims that another client has allocated without it before the run."""
-        self.finding: str | None = None
-        """Description of the first violation; None if there is none."""
 
     def on_seen(self, seen: states.Seen) -> None:
         name, meta = seen.name, seen.object["metadata"]
@@ -33,35 +32,27 @@ class AllocationFinalizers:
         if seen.is_gone:
             is_lost = is_allocated and meta.get("finalizers") and "deletionTimestamp" not in meta
             told = f"finalizer: the API server removed {name}, which is allocated, in spite of it"
-            self.finding = self.finding or (told if is_lost else None)
-        elif is_allocated and FINALIZER not in meta.get("finalizers", ()):
+            self.find(told if is_lost else None)
+        elif is_allocated and world_fixtures.FINALIZER not in meta.get("finalizers", ()):
             if seen.before is None:
                 self._exempt.add(name)
-                return
-            self.finding = self.finding or f"finalizer: {name} is allocated without its finalizer"
+            else:
+                self.find(f"finalizer: {name} is allocated without its finalizer")
 
 
-RESERVATIONS_MAX = 256
-"""Maximum number of entries in `status.reservedFor` of the API."""
-
-
-class Reservations:
+class Reservations(states.Oracle):
     """Watches claims and pods.
 
     No version of a claim has more reservations than allowed, and none loses that of a consumer that
-    is no pod. As long as a pod is bound and not
-    being deleted, each of its claims is allocated on the pod's node and reserved for it.
+    is no pod. As long as a pod is bound and not being deleted, each of its claims is allocated on
+    the pod's node and reserved for it.
     """
-
-    def __init__(self) -> None:
-        self.finding: str | None = None
-        """Description of the first violation; None if there is none."""
 
     def on_seen(self, seen: states.Seen) -> None:
         if seen.is_claim and not seen.is_gone:
             self._judge_claim(seen.name, seen.before or {}, seen.object)
         if seen.plural != "resourceslices":
-            self.finding = self.finding or next(_unreserved(seen.known), None)
+            self.find(next(_unreserved(seen.known), None))
 
     def _judge_claim(self, name: str, before: Object, now: Object) -> None:
         count = len(_reserved(now))
@@ -73,7 +64,9 @@ class Reservations:
 
 def _unreserved(known: states.Known) -> Iterator[str]:
     for pod in known.pods.values():
-        for name in _claim_names(pod) if "nodeName" in pod["spec"] and not _is_ending(pod) else ():
+        for name in (
+            _claim_names(pod) if "nodeName" in pod["spec"] and not states.is_ending(pod) else ()
+        ):
             if (fault := _fault(known.claims.get(name), pod)) is not None:
                 yield f"bound: {pod['metadata']['name']} is bound, but {name} is {fault}"
 
@@ -117,31 +110,19 @@ def _claim_names(pod: Object) -> Iterator[str]:
             yield name
 
 
-def _is_ending(pod: Object) -> bool:
-    done = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
-    return done or "deletionTimestamp" in pod["metadata"]
-
-
-ANNOTATION = "resource.kubernetes.io/pod-claim-name"
-
-
-class ClaimEntries:
+class ClaimEntries(states.Oracle):
     """Watches for a second claim of the same entry of a pod; one that is being deleted is none."""
-
-    def __init__(self) -> None:
-        self.finding: str | None = None
-        """Description of the first violation; None if there is none."""
 
     def on_seen(self, seen: states.Seen) -> None:
         if seen.is_claim:
-            self.finding = self.finding or next(_doubled(seen.known.claims.values()), None)
+            self.find(next(_doubled(seen.known.claims.values()), None))
 
 
 def _doubled(claims: Iterable[Object]) -> Iterator[str]:
     names = collections.defaultdict(list)
     for claim in claims:
         meta = claim["metadata"]
-        entry = meta.get("annotations", {}).get(ANNOTATION)
+        entry = meta.get("annotations", {}).get(states.ENTRY)
         if entry is not None and "deletionTimestamp" not in meta:
             for owner in meta.get("ownerReferences", ()):
                 if owner.get("controller"):
@@ -151,19 +132,15 @@ def _doubled(claims: Iterable[Object]) -> Iterator[str]:
             yield f"entry: {entry_name} of one pod has the claims {' and '.join(sorted(listed))}"
 
 
-class DeviceExclusivity:
+class DeviceExclusivity(states.Oracle):
     """Watches claims for a double allocation."""
 
     def __init__(self) -> None:
         self._spotter = live_spotter.Spotter()
 
-    @property
-    def finding(self) -> str | None:
-        if self._spotter.found is None:
-            return None
-        device, first, second = self._spotter.found
-        return f"device {device} is allocated to {first} and to {second}"
-
     def on_seen(self, seen: states.Seen) -> None:
         if seen.is_claim:
             self._spotter.note(seen.name, None if seen.is_gone else seen.object)
+        if self._spotter.found is not None:
+            device, first, second = self._spotter.found
+            self.find(f"device {device} is allocated to {first} and to {second}")

@@ -16,29 +16,24 @@ _ID = tuple[str, str, str]
 """Driver, pool and name."""
 
 
-class DeviceShares:
+class DeviceShares(states.Oracle):
     """Watches claims and slices: what all allocations take together is there to be taken."""
 
     def __init__(self) -> None:
         self._known: dict[_ID, Object] = {}
         """Every device in its last version."""
-        self.finding: str | None = None
-        """Description of the first violation; None if there is none."""
 
     def on_seen(self, seen: states.Seen) -> None:
         specs = [item["spec"] for item in seen.known.slices.values()]
         if seen.plural == "resourceslices":
             self._known.update(_devices(specs))
         elif seen.is_claim:
-            self.finding = self.finding or next(
-                self._faults(specs, seen.known.claims.values()), None
-            )
+            self.find(next(self._faults(specs, seen.known.claims.values()), None))
 
     def _faults(self, specs: list[Object], claims: Iterable[Object]) -> Iterator[str]:
         taken: dict[_ID, list[Object]] = collections.defaultdict(list)
         for claim in claims:
-            allocation = claim.get("status", {}).get("allocation") or {}
-            for result in allocation.get("devices", {}).get("results") or ():
+            for result in states.results(claim):
                 if not result.get("adminAccess"):
                     taken[result["driver"], result["pool"], result["device"]].append(result)
         yield from _wrong_shares(taken)

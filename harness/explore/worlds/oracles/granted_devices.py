@@ -41,7 +41,7 @@ class _Version:
         )
 
 
-class GrantedDevices:
+class GrantedDevices(states.Oracle):
     """Watches claims and slices."""
 
     def __init__(self) -> None:
@@ -51,8 +51,6 @@ class GrantedDevices:
         self._new_rules: set[str] = set()
         self.tainted_drivers: set[str] = set()
         """Drivers whose devices were all tainted by a rule at the last rest."""
-        self.finding: str | None = None
-        """Description of the first violation; None if there is none."""
 
     def taint_driver(self, driver: str) -> None:
         self._new_rules.add(driver)
@@ -73,7 +71,7 @@ class GrantedDevices:
             )
             if has and not had:
                 claim = states.observed(seen.object, observed_claims.Claim)
-                self.finding = next(self._faults(claim), None)
+                self.find(next(self._faults(claim), None))
 
     def _note_offers(self) -> None:
         for device, version in self._offered.items():
@@ -152,29 +150,22 @@ def _offers(slices: Mapping[str, Object]) -> Iterator[tuple[str, _Version]]:
             yield f"{spec.driver}/{spec.pool.name}/{device.name}", version
 
 
-class ReadyDevices:
+class ReadyDevices(states.Oracle):
     """Watches claims and pods; each pod uses claims by their names."""
-
-    def __init__(self) -> None:
-        self.finding: str | None = None
-        """Description of the first violation; None if there is none."""
 
     def on_seen(self, seen: states.Seen) -> None:
         spec = seen.object["spec"]
-        if seen.plural != "pods" or "nodeName" not in spec or self.finding is not None:
-            return
-        for entry in spec.get("resourceClaims") or ():
+        for entry in spec.get("resourceClaims") or () if "nodeName" in spec else ():
             claim = seen.known.claims.get(entry.get("resourceClaimName"), {})
             for device in _not_ready(claim):
-                self.finding = f"bound: {seen.name} is bound, but {device} is not ready"
+                self.find(f"bound: {seen.name} is bound, but {device} is not ready")
 
 
 def _not_ready(claim: Object) -> Iterator[str]:
     """Yield the devices of an allocated claim whose conditions are not all true."""
-    status = claim.get("status", {})
-    results = (status.get("allocation") or {}).get("devices", {}).get("results") or ()
-    reported = {item["device"]: item.get("conditions") or () for item in status.get("devices", ())}
-    for result in results:
+    listed = claim.get("status", {}).get("devices", ())
+    reported = {item["device"]: item.get("conditions") or () for item in listed}
+    for result in states.results(claim):
         true = {
             item["type"] for item in reported.get(result["device"], ()) if item["status"] == "True"
         }

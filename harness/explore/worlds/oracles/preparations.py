@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from harness import concurrency
 from harness.cluster.driver import cdi_files, drivers, prepared_claims
 from harness.cluster.kubelet_api import preparations as kubelet_preparations
+from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 
 UNPREPARE_S = 0.05
@@ -16,7 +17,7 @@ _Place = tuple[str, str, str]
 """A claim, a node, and a driver."""
 
 
-class Preparations:
+class Preparations(states.Oracle):
     """Knows what is prepared on which node.
 
     A claim is prepared from the end of its preparation until its unpreparation has lasted as long
@@ -32,21 +33,16 @@ class Preparations:
         self._repeated: set[_Place] = set()
         """Claims that may be prepared once more: by a kubelet which was started again, or after
         another claim of the same pod could not be prepared."""
-        self.finding: str | None = None
-        """Description of the first violation; None if there is none."""
-
-    def on_seen(self, seen: object) -> None:
-        """Do nothing: this is about nodes."""
 
     def on_prepared(self, info: prepared_claims.PreparedClaim, *, driver: str) -> None:
         self._forget_ended()
         place = info.name, info.node, driver
         if place in self._prepared and place not in self._repeated:
-            self._find(f"prepared: {info.name} was prepared again")
+            self.find(f"prepared: {info.name} was prepared again")
         for (other, _, _), (devices, _) in self._prepared.items():
             shared = ", ".join(sorted(devices & info.exclusive))
             if other != info.name and shared:
-                self._find(f"prepared: {shared} for {info.name} while it is for {other}")
+                self.find(f"prepared: {shared} for {info.name} while it is for {other}")
         self._repeated.discard(place)
         self._prepared[place] = {*info.exclusive}, None
 
@@ -60,7 +56,7 @@ class Preparations:
         }
         if found != (wanted := _parameters(claim)):
             name = claim["metadata"]["name"]
-            self._find(f"parameters: the containers of {name} get {found}, expected {wanted}")
+            self.find(f"parameters: the containers of {name} get {found}, expected {wanted}")
 
     def on_refused(self, node: str) -> None:
         """Note that a claim was not prepared: a kubelet calls again for all claims of its pod."""
@@ -73,7 +69,7 @@ class Preparations:
     def on_unpreparing(self, place: _Place) -> None:
         for pod, claim in sorted(self._running):
             if claim == place[0]:
-                self._find(f"prepared: {claim} was unprepared while {pod} runs")
+                self.find(f"prepared: {claim} was unprepared while {pod} runs")
         if place in self._prepared:
             until_s = concurrency.monotonic_s() + self._unprepare_s
             self._prepared[place] = self._prepared[place][0], until_s
@@ -81,7 +77,7 @@ class Preparations:
     def on_running(self, pod: str, claim: str) -> None:
         held = [until_s for (name, _, _), (_, until_s) in self._prepared.items() if name == claim]
         if None not in held:
-            self._find(f"prepared: {pod} runs, but {claim} is not prepared")
+            self.find(f"prepared: {pod} runs, but {claim} is not prepared")
         self._running.add((pod, claim))
 
     def on_noted(
@@ -89,9 +85,9 @@ class Preparations:
     ) -> None:
         """Judge what a kubelet has noted for a pod that runs: CDI ids, and the uid of its claim."""
         if len({*ids}) < len(ids):
-            self._find(f"prepared: {pod} gets a CDI device of {claim} twice")
+            self.find(f"prepared: {pod} gets a CDI device of {claim} twice")
         if uid != wanted:
-            self._find(f"prepared: {pod} runs with an older claim of the name {claim}")
+            self.find(f"prepared: {pod} runs with an older claim of the name {claim}")
 
     def on_ended(self, pod: str) -> None:
         self._running = {pair for pair in self._running if pair[0] != pod}
@@ -103,9 +99,6 @@ class Preparations:
             for place, (devices, until_s) in self._prepared.items()
             if until_s is None or until_s > now_s
         }
-
-    def _find(self, finding: str) -> None:
-        self.finding = self.finding or finding
 
 
 def _parameters(claim: Object) -> dict[str, str]:

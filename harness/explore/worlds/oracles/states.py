@@ -12,6 +12,8 @@ from harness.model.objects import Object
 
 T = TypeVar("T")
 _EXTENDED = "deviceclass.resource.kubernetes.io/"
+ENTRY = "resource.kubernetes.io/pod-claim-name"
+"""The annotation of a generated claim with the entry of its pod."""
 
 
 class Known:
@@ -58,6 +60,20 @@ class Seen:
         return self.plural == "resourceclaims"
 
 
+class Oracle:
+    """Judges every commit of a run."""
+
+    finding: str | None = None
+    """Description of the first violation; None if there is none."""
+
+    def on_seen(self, seen: Seen) -> None:
+        """Judge a commit."""
+
+    def find(self, finding: str | None) -> None:
+        """Note a violation, if it is the first one; None: there is none."""
+        self.finding = self.finding or finding
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class State:
     """The objects of the API at rest, and who is there."""
@@ -69,7 +85,7 @@ class State:
     schedulers: Sequence[str] = (world_fixtures.SCHEDULER,)
     """The names of the schedulers that run."""
     books: Sequence[Callable[[], None]] = ()
-    """Writes down what a scheduler believes, for each of them (see `scheduler_books`)."""
+    """Writes down what a scheduler believes, for each of them (see `rest_judges`)."""
     is_controlled: bool = True
     """True if a claim controller runs."""
     tainted: frozenset[str] = frozenset()
@@ -79,6 +95,21 @@ class State:
 def observed(document: Object, kind: type[T]) -> T:
     """Return an object in the type in which the checks observe it."""
     return msgspec.json.decode(msgspec.json.encode(document), type=kind)
+
+
+def results(claim: Object) -> list[Object]:
+    """Return the devices of a claim's allocation; none if it has no allocation."""
+    allocation: Object = claim.get("status", {}).get("allocation") or {}
+    return allocation.get("devices", {}).get("results") or []
+
+
+def is_done(pod: Object) -> bool:
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+
+
+def is_ending(pod: Object) -> bool:
+    """Return whether a pod has ended, or is to end."""
+    return is_done(pod) or "deletionTimestamp" in pod["metadata"]
 
 
 def extended_claims(pod: Object) -> list[Object]:

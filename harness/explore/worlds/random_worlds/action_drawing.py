@@ -3,40 +3,25 @@
 import dataclasses
 from collections.abc import Sequence
 
-from harness.explore.worlds import literals, parts, world_fixtures
-from harness.explore.worlds.random_worlds import device_drawing, drawings, pod_drawing
+from harness.explore.worlds import api_server, literals, parts, world_fixtures
+from harness.explore.worlds.random_worlds import drawings, pod_drawing
 
-Stream = drawings.DrawingStream
 HOLDER = "claim-of-another"
 STALE = "claim-with-stale-users"
-GONE = {"resource": "pods", "name": "gone", "uid": "00000000-0000-4000-8000-000000000002"}
-FOREIGN = {
-    "apiGroup": "batch.example",
-    "resource": "jobs",
-    "name": "job-1",
-    "uid": "00000000-0000-4000-8000-000000000001",
-}
-LATE = "delay-request"
-LOSSES = ("lose-response", "lose-request", LATE)
-"""Faults of writes: the answer or the request is lost, or the request comes late."""
-UNSEEN = "expire-claim-watch"
-GAPS = ("expire-watch", UNSEEN)
+UNSEEN = api_server.EXPIRED_CLAIM_WATCH
+GAPS = (api_server.EXPIRED_WATCH, UNSEEN)
 """Faults after which a watch cannot be resumed, so that events are missed."""
-FAULTS = ("touch-objects", "drop-watch", *GAPS, *LOSSES)
+FAULTS = (api_server.TOUCHED_OBJECT, api_server.DROPPED_WATCH, *GAPS, *api_server.LOSSES)
 
 
 def actions(
-    stream: Stream,
-    supply: device_drawing.Supply,
-    users: pod_drawing.Users,
-    *,
-    is_controlled: bool,
-    has_kubelets: bool,
+    users: pod_drawing.Users, *, is_controlled: bool, has_kubelets: bool
 ) -> list[parts.Part]:
+    stream = users.stream
     found = [
-        *_of_pods(stream, users, is_controlled=is_controlled, has_kubelets=has_kubelets),
-        *_of_claims(stream, supply, is_controlled=is_controlled, is_allocated=users.is_allocated),
-        *_of_pools(stream, supply, users),
+        *_of_pods(users, is_controlled=is_controlled, has_kubelets=has_kubelets),
+        *_of_claims(users, is_controlled=is_controlled),
+        *_of_pools(users),
     ]
     if is_controlled and stream.chance(0.08, "restart: claim controller"):
         found.append(literals.does("stop_controller", needs=(parts.CONTROLLER,)))
@@ -48,21 +33,18 @@ def actions(
     return found
 
 
-def faults(
-    stream: Stream, users: pod_drawing.Users, actions: Sequence[parts.Part]
-) -> list[parts.Part]:
+def faults(users: pod_drawing.Users, actions: Sequence[parts.Part]) -> list[parts.Part]:
     """Draw the kinds of faults; often only a broken watch of claims where claims are freed."""
+    stream = users.stream
     done = {part.does for part in actions}
     possible = _possible_faults(users, done)
     is_freed = bool(done & {"delete_pod", "finish_pod"}) and UNSEEN in possible
     if is_freed and stream.chance(0.5 if users.is_small else 0.15, f"fault: {UNSEEN}"):
-        return [parts.Part(name=UNSEEN, kind="fault")]
-    if not stream.chance(0.5):
-        return []
-    chosen = stream.some_of(possible, stream.number(1, 2))
+        return [literals.fault(UNSEEN)]
+    chosen = stream.some_of(possible, stream.number(1, 2)) if stream.chance(0.5) else []
     for name in chosen:
         stream.note(f"fault: {name}")
-    return [parts.Part(name=name, kind="fault") for name in chosen]
+    return [*map(literals.fault, chosen)]
 
 
 def _possible_faults(users: pod_drawing.Users, done: set[str]) -> list[str]:
@@ -75,18 +57,18 @@ def _possible_faults(users: pod_drawing.Users, done: set[str]) -> list[str]:
     """
     excluded: set[str] = set()
     if users.has_several:
-        excluded.update(LOSSES)
+        excluded.update(api_server.LOSSES)
     if users.has_extended or "lose_claim" in done:
-        excluded.add(LATE)
+        excluded.add(api_server.LATE_REQUEST)
     if "fail_over" in done:
         excluded.update(GAPS)
     return [fault for fault in FAULTS if fault not in excluded]
 
 
 def _of_pods(
-    stream: Stream, users: pod_drawing.Users, *, is_controlled: bool, has_kubelets: bool
+    users: pod_drawing.Users, *, is_controlled: bool, has_kubelets: bool
 ) -> list[parts.Part]:
-    found = []
+    found, stream = [], users.stream
     for pod in users.pods:
         bound = f"bound {pod.name}"
         is_extended = pod_drawing.is_extended(pod.documents[0])
@@ -104,41 +86,37 @@ def _of_pods(
     return found
 
 
-def _of_claims(
-    stream: Stream, supply: device_drawing.Supply, *, is_controlled: bool, is_allocated: bool
-) -> list[parts.Part]:
+def _of_claims(users: pod_drawing.Users, *, is_controlled: bool) -> list[parts.Part]:
     """Draw claims that are there before, with a device: for no pod, or for one that is gone."""
-    if not supply.is_plain or is_allocated:
+    stream, node = users.stream, users.supply.nodes[0]
+    if not users.supply.is_plain or users.is_allocated:
         return []
-    device = "device-0"
     if is_controlled and stream.chance(0.12, "claim: stale reservation"):
-        users = [GONE]
-        if stream.chance(0.5, "claim: consumer that is no pod"):
-            users = [FOREIGN, GONE]
+        is_foreign = stream.chance(0.5, "claim: consumer that is no pod")
+        consumers = [*[world_fixtures.FOREIGN_CONSUMER] * is_foreign, world_fixtures.GONE_POD]
         claim = world_fixtures.claim(STALE)
         claim["metadata"]["finalizers"] = [world_fixtures.FINALIZER]
-        claim["status"] = world_fixtures.allocated(device, users, node_name=supply.nodes[0])
-        return [parts.Part(name=STALE, kind="claim", documents=(claim,))]
+        claim["status"] = world_fixtures.allocated("device-0", consumers, node_name=node)
+        return [literals.there(claim)]
     if stream.chance(0.12, "claim: deleted without finalizer"):
         claim = world_fixtures.claim(HOLDER)
-        claim["status"] = world_fixtures.allocated(device, node_name=supply.nodes[0])
+        claim["status"] = world_fixtures.allocated("device-0", node_name=node)
         when = stream.one_of((parts.AT_REST, parts.ANY_TIME))
         return [
-            parts.Part(name=HOLDER, kind="claim", documents=(claim,)),
+            literals.there(claim),
             literals.does("delete_claim", HOLDER, when=when, needs=(HOLDER,)),
         ]
     return []
 
 
-def _of_pools(
-    stream: Stream, supply: device_drawing.Supply, users: pod_drawing.Users
-) -> list[parts.Part]:
+def _of_pools(users: pod_drawing.Users) -> list[parts.Part]:
+    stream, supply = users.stream, users.supply
     if supply.has_conditions:
         return []
     pool = stream.one_of(supply.pools)
     when = stream.weighted([(parts.ANY_TIME, 2), (parts.AT_REST, 1)])
     if len(supply.drivers) == 1 and stream.chance(0.12, "taint rule"):
-        return _of_rules(stream, pool, users, when=when)
+        return _of_rules(users, pool, when=when)
     if stream.chance(0.05, "pool: withdrawn"):
         return [literals.does("withdraw_pool", pool.name, when=when, needs=(pool.name,))]
     if supply.has_partitions:
@@ -149,7 +127,7 @@ def _of_pools(
     return []
 
 
-def _of_partitions(stream: Stream, pool: parts.Part) -> list[parts.Part]:
+def _of_partitions(stream: drawings.DrawingStream, pool: parts.Part) -> list[parts.Part]:
     """Draw that devices begin or end to be shared, or that one leaves its slice."""
     found = []
     for does, feature in (("share_devices", "pool: shares"), ("drop_device", "pool: drops")):
@@ -159,10 +137,9 @@ def _of_partitions(stream: Stream, pool: parts.Part) -> list[parts.Part]:
     return found
 
 
-def _of_rules(
-    stream: Stream, pool: parts.Part, users: pod_drawing.Users, *, when: str
-) -> list[parts.Part]:
+def _of_rules(users: pod_drawing.Users, pool: parts.Part, *, when: str) -> list[parts.Part]:
     """Draw a rule that taints all devices; the last pod, or all, may come when all know of it."""
+    stream = users.stream
     if stream.chance(0.8, "pool: changes attributes"):
         revision = literals.does("revise_devices", pool.name, needs=(pool.name,))
         found = [literals.does("add_rule", when=parts.ANY_TIME), revision]

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.explore.worlds import parts, world_fixtures
+from harness.explore.worlds import literals, parts, world_fixtures
 from harness.explore.worlds.random_worlds import drawings
 from harness.model.objects import Object
 
@@ -68,7 +68,7 @@ def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
         anywhere = world_fixtures.pool(
             [{"name": "net-0"}], name="net", nodeName=None, allNodes=True
         )
-        pools.append(_pool("net", [anywhere]))
+        pools.append(literals.there(anywhere))
     return Supply(nodes=nodes, pools=tuple(pools), is_plain=True, is_roomy=max(counts) > 2)
 
 
@@ -135,7 +135,8 @@ def _two_drivers(stream: Stream, nodes: tuple[str, ...]) -> Supply:
         listed = world_fixtures.devices(stream.number(1, 3))
         for device in listed:
             device["consumesCounters"] = [_consumed(stream.one_of((1, 4, 8)), counter_set)]
-        pools.append(_pool(driver, _with_counters(listed, node, driver=driver)))
+        slices = _with_counters(listed, node, driver=driver)
+        pools.append(literals.there(*slices, name=driver))
     return Supply(nodes=nodes, pools=tuple(pools), drivers=drivers, is_tight=True)
 
 
@@ -147,7 +148,7 @@ def _across_nodes(stream: Stream, nodes: tuple[str, ...]) -> Supply:
         device["nodeName"] = nodes[index % 2]
         device["consumesCounters"] = [_consumed(stream.one_of((4, 8)))]
     across = _with_counters(listed, "across", nodeName=None, perDeviceNodeSelection=True)
-    return Supply(nodes=nodes, pools=(_pool("across", across),))
+    return Supply(nodes=nodes, pools=(literals.there(*across, name="across"),))
 
 
 def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
@@ -202,19 +203,15 @@ def _drawn(
         listed = world_fixtures.devices(stream.number(*count))
         for index, device in enumerate(listed):
             change(index, device)
-        counted = "consumesCounters" in listed[0]
-        pools.append(
-            _pool(node, _with_counters(listed, node)) if counted else _of_one_slice(listed, node)
-        )
+        if "consumesCounters" in listed[0]:
+            pools.append(literals.there(*_with_counters(listed, node), name=node))
+        else:
+            pools.append(_of_one_slice(listed, node))
     return tuple(pools)
 
 
 def _of_one_slice(devices: Sequence[Object], node: str) -> parts.Part:
-    return _pool(node, [world_fixtures.pool(devices, name=node)])
-
-
-def _pool(name: str, slices: Sequence[Object]) -> parts.Part:
-    return parts.Part(name=f"pool-{name}", kind="pool", documents=tuple(slices))
+    return literals.there(world_fixtures.pool(devices, name=node))
 
 
 def _with_counters(

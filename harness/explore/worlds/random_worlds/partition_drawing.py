@@ -5,7 +5,7 @@ memory of one counter set and the engines of another. Some can be shared by amou
 rounds up. A pool of network cards is for all nodes.
 """
 
-from harness.explore.worlds import parts, world_fixtures
+from harness.explore.worlds import literals, parts, world_fixtures
 from harness.explore.worlds.random_worlds import device_drawing, drawings
 from harness.model.objects import Object
 
@@ -51,8 +51,7 @@ def _gpu(stream: Stream, node: str, *, has_taints: bool) -> parts.Part:
         {"name": "places", "counters": {**places, **memory}},
         {"name": "engines", "counters": {"copy": {"value": "3"}}},
     ]
-    slices = world_fixtures.counted_pool(listed, declared, name=node)
-    return parts.Part(name=f"pool-{node}", kind="pool", documents=tuple(slices))
+    return literals.there(*world_fixtures.counted_pool(listed, declared, name=node), name=node)
 
 
 def _partition(stream: Stream, name: str, profile: str, unit: tuple[int, str]) -> Object:
@@ -83,5 +82,4 @@ def _net(stream: Stream) -> parts.Part:
         {"name": f"net-{index}", "attributes": {device_drawing.KIND: {"string": NET}}}
         for index in range(stream.number(1, 2))
     ]
-    document = world_fixtures.pool(listed, name=NET, nodeName=None, allNodes=True)
-    return parts.Part(name=f"pool-{NET}", kind="pool", documents=(document,))
+    return literals.there(world_fixtures.pool(listed, name=NET, nodeName=None, allNodes=True))

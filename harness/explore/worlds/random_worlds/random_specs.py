@@ -18,7 +18,14 @@ import re
 from collections.abc import Callable, Sequence
 
 from harness import errors
-from harness.explore.worlds import chosen_parts, parts, world, world_specs
+from harness.explore.worlds import (
+    api_server,
+    chosen_parts,
+    parts,
+    world,
+    world_fixtures,
+    world_specs,
+)
 from harness.explore.worlds.lifecycles import node_preparations
 from harness.explore.worlds.oracles import claim_oracles, granted_devices, preparations
 from harness.explore.worlds.random_worlds import action_drawing, pod_drawing, world_drawing
@@ -134,7 +141,7 @@ def _has_extended(drawing: parts.Setting) -> bool:
 
 def _may_forget_claims(drawing: parts.Setting) -> bool:
     """Return whether only the status of a pod names its claims."""
-    is_generated = drawing.has((pod_drawing.TEMPLATE,))
+    is_generated = drawing.has((world_fixtures.TEMPLATE,))
     return _is_controlled(drawing) and (is_generated or _has_extended(drawing))
 
 
@@ -155,15 +162,15 @@ class _Need:
 
 _EXPIRED = ("expire-watch",)
 _NEEDS = {
-    "H1": _Need(action_drawing.LOSSES),
+    "H1": _Need(api_server.LOSSES),
     "H2": _Need((*action_drawing.GAPS, parts.SECOND_SCHEDULER, "fail-over")),
     "H3": _Need(("fail-over",)),
-    "H8": _Need(action_drawing.LOSSES, _is_controlled),
+    "H8": _Need(api_server.LOSSES, _is_controlled),
     "H9": _Need(_EXPIRED, _is_controlled),
-    "H12": _Need(action_drawing.LOSSES, _has_extended),
-    "H13": _Need((*_EXPIRED, *action_drawing.LOSSES), _may_forget_claims),
+    "H12": _Need(api_server.LOSSES, _has_extended),
+    "H13": _Need((*_EXPIRED, *api_server.LOSSES), _may_forget_claims),
     "H14": _Need(action_drawing.GAPS, lambda it: _is_controlled(it) and it.does("lose_claim")),
-    "H15": _Need(("touch-objects", *action_drawing.LOSSES), _may_free_claims),
+    "H15": _Need(("touch-objects", *api_server.LOSSES), _may_free_claims),
 }
 """Hazards with a remedy, by their ids."""
 

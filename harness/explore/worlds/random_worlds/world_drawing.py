@@ -51,19 +51,15 @@ def _of_node(stream: Stream) -> parts.Setting:
 def _drawn(stream: Stream, supply: device_drawing.Supply, *, is_small: bool) -> parts.Setting:
     """Draw everything else for these devices."""
     is_controlled = stream.chance(0.7 if is_small else 0.5, "claim controller")
+    users = pod_drawing.Users(stream=stream, supply=supply, is_small=is_small)
     if is_small:
-        users = pod_drawing.competitors(stream, supply)
+        users.draw_competitors()
     else:
-        users = pod_drawing.users(stream, supply, is_controlled=is_controlled)
+        users.draw(is_controlled=is_controlled)
     actors = _actors(stream, supply, is_controlled=is_controlled)
-    actions = action_drawing.actions(
-        stream,
-        supply,
-        users,
-        is_controlled=is_controlled,
-        has_kubelets=any(part.name == parts.KUBELETS for part in actors),
-    )
-    faults = action_drawing.faults(stream, users, actions)
+    has_kubelets = any(part.name == parts.KUBELETS for part in actors)
+    actions = action_drawing.actions(users, is_controlled=is_controlled, has_kubelets=has_kubelets)
+    faults = action_drawing.faults(users, actions)
     others = [*actors, *users.others, *users.pods, *actions, *faults]
     every = [*_pools(stream, supply, others), *others]
     numbers = _numbers(stream, supply, every)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.explore.worlds import literals, parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import granted_devices, runnable_pods, scheduler_books
+from harness.explore.worlds.oracles import granted_devices, rest_judges
 
 _GRANTED: tuple[world_specs.MakeOracle, ...] = (
     *world_specs.EXCLUSIVE,
@@ -55,16 +55,10 @@ def _freed(sizes: world_specs.Values) -> Iterator[parts.Part]:
     others can run on the first node only: they reserve the claim. The pods of one node get it.
     """
     yield from (literals.pool(name=name) for name in _NODES)
-    yield _allocated("claim-1")
+    yield literals.allocated("claim-1")
     for number in range(1, sizes["pods"] + 1):
         node = _NODES[(number - 1) % 2]
         yield literals.pod(f"pod-{number}", "claim-1", nodeSelector={"node": node})
-
-
-def _allocated(claim: str) -> parts.Part:
-    return literals.there(
-        {**world_fixtures.claim(claim), "status": world_fixtures.allocated("device-0")}
-    )
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
@@ -92,7 +86,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         "a claim without finalizer is deleted while a pod waits for its device",
         [
             literals.pool(),
-            _allocated(_HOLDER),
+            literals.allocated(_HOLDER),
             *literals.claims(),
             literals.pod("pod-1", "claim-1"),
             literals.does("delete_claim", _HOLDER, when=parts.AT_REST),
@@ -120,11 +114,11 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         "H15: the write with which PostFilter frees an allocation fails",
         [
             *(literals.pool(name=name) for name in _NODES),
-            _allocated("claim-1"),
+            literals.allocated("claim-1"),
             literals.pod("pod-1", "claim-1", nodeSelector={"node": _NODES[1]}),
         ],
         node_names=_NODES,
-        at_rest=(runnable_pods.unbound, scheduler_books.differing),
+        at_rest=(rest_judges.unbound, rest_judges.differing_books),
         faults=("touch-objects", "lose-request"),
         binders=(1, 1),
         faults_max=(1, 0),

@@ -16,8 +16,6 @@ from harness.model.objects import Object
 
 WATCHES = ("drop-watch", "expire-watch")
 """The faults of watches."""
-LOSSES = ("lose-response", "lose-request", "delay-request")
-"""Those of writes."""
 TOTAL, PART = 10, 4
 """The memory of a device, and what each claim takes of it: two claims fit, a third does not."""
 _UNRELATED = "unrelated-claim"
@@ -144,7 +142,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         competing,
         claims=2,
         devices=1,
-        faults=[*LOSSES, api_server.OF_BINDINGS],
+        faults=[*api_server.LOSSES, api_server.OF_BINDINGS],
         faults_max=(1, 0),
     ),
     "answers-first": spec(

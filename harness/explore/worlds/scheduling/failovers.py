@@ -16,7 +16,7 @@ from harness.explore.worlds import (
     world_fixtures,
     world_specs,
 )
-from harness.explore.worlds.oracles import leftovers
+from harness.explore.worlds.oracles import rest_judges
 from harness.explore.worlds.scheduling import competing_pods
 from harness.subject.leadership import leader_election
 from harness.subject.scheduling import schedulers
@@ -176,7 +176,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "extended-pod-bound-late": literals.spec(
         "H19: the same with a pod that asks for an extended resource",
         [literals.pool(2), literals.pod("pod-1"), _TAKES_OVER],
-        at_rest=(leftovers.of_extended_pods,),
+        at_rest=(rest_judges.without_devices,),
         remedies=("fence-predecessor",),
         faults=_LATE,
         binders=(1, 1),

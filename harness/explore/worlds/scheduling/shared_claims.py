@@ -5,11 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.explore.worlds import literals, parts, world, world_fixtures, world_specs
-from harness.explore.worlds.oracles import (
-    claim_oracles,
-    runnable_pods,
-    scheduler_books,
-)
+from harness.explore.worlds.oracles import claim_oracles, rest_judges
 from harness.model.objects import Object
 from harness.subject.plugin import dynamic_resources
 from harness.subject.scheduling import schedulers
@@ -28,8 +24,7 @@ def _limited(sizes: world_specs.Values) -> Iterator[parts.Part]:
         for number in numbers
     ]
     yield literals.pool()
-    status = world_fixtures.allocated("device-0", others)
-    yield literals.there({**world_fixtures.claim(_CLAIM), "status": status})
+    yield literals.allocated(_CLAIM, others)
     yield from literals.pods(sizes["pods"], _CLAIM)
     gone = ",".join(f"other-{number}" for number in numbers[: sizes["pods"] - 1])
     yield literals.does("give_back", f"{_CLAIM} {gone}", when="bound")
@@ -117,7 +112,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "one-reservation-left": literals.spec(
         "two pods compete for the last reservation of a claim, until another one ends",
         _limited,
-        at_rest=(runnable_pods.unbound, scheduler_books.differing),
+        at_rest=(rest_judges.unbound, rest_judges.differing_books),
         pods=(2, 2),
         binders=world_specs.ANY_BINDERS,
     ),

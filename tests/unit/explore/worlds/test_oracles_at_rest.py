@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.oracles import leftovers, runnable_pods, states
+from harness.explore.worlds.oracles import rest_judges, states
 
 Object = dict[str, Any]
 
@@ -54,7 +54,7 @@ EXTENDED["spec"]["containers"][0]["resources"]["requests"] = {world_fixtures.RES
 )
 def test_a_pod_that_could_run_is_stuck(found: states.State, *, is_stuck: bool) -> None:
     """How devices are searched is shown in tests/model_based/allocation/test_progress_search.py."""
-    assert runnable_pods.stuck(found) == ("stuck: pod-1 could run" if is_stuck else None)
+    assert rest_judges.stuck(found) == ("stuck: pod-1 could run" if is_stuck else None)
 
 
 def reserved(uid: str, **metadata: Any) -> Object:
@@ -65,9 +65,9 @@ def reserved(uid: str, **metadata: Any) -> Object:
 
 
 def test_a_reservation_of_a_pod_that_is_gone_is_left() -> None:
-    finding = leftovers.of_controller(state(reserved("gone")))
+    finding = rest_judges.left_by_controller(state(reserved("gone")))
     assert finding == "leaked: claim-1 is reserved for pod-1, which has ended"
-    assert leftovers.of_controller(state(reserved("pod-uid"))) is None
+    assert rest_judges.left_by_controller(state(reserved("pod-uid"))) is None
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_claim_for_extended_resources_is_left_by_a_pod_that_has_ended(
         "phase": "Succeeded",
         "extendedResourceClaimStatus": {"resourceClaimName": named},
     }
-    finding = leftovers.of_controller(found)
+    finding = rest_judges.left_by_controller(found)
     expected = "leaked: claim-1 is there, but its pod pod-1 has ended"
     assert finding == (expected if is_left else None)
 
@@ -98,7 +98,7 @@ def test_a_claim_for_extended_resources_is_left_by_a_pod_that_has_ended(
 def test_an_entry_without_a_claim_is_left_out() -> None:
     pod = identified(world_fixtures.pod_of_template("pod-1"), "pod-uid")
     found = states.State(pods=[pod], claims=[], slices=[], nodes=[])
-    assert leftovers.without_claims(found) == "entry: device of pod-1 has no claim that is there"
+    assert rest_judges.without_claims(found) == "entry: device of pod-1 has no claim that is there"
 
 
 @pytest.mark.parametrize(("entry", "finding"), [("device", None), ("other", "entry: device of")])
@@ -108,12 +108,12 @@ def test_an_entry_has_the_claim_that_was_made_for_it(entry: str, finding: str | 
     made = world_fixtures.claim("made")
     made["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": entry}
     found = states.State(pods=[pod], claims=[made], slices=[], nodes=[])
-    assert (leftovers.without_claims(found) or "").startswith(finding or "")
-    assert (leftovers.without_claims(found) is None) == (finding is None)
+    assert (rest_judges.without_claims(found) or "").startswith(finding or "")
+    assert (rest_judges.without_claims(found) is None) == (finding is None)
 
 
 def test_a_bound_pod_without_its_extended_claim_is_told() -> None:
     pod = world_fixtures.pod("pod-1")
     pod["spec"]["nodeName"] = world_fixtures.NODE
     found = states.State(pods=[pod], claims=[], slices=[], nodes=[])
-    assert leftovers.of_extended_pods(found) == "extended: pod-1 runs without its devices"
+    assert rest_judges.without_devices(found) == "extended: pod-1 runs without its devices"
