@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from harness.campaign import campaign_documents
-from harness.explore.search import random_worlds, search_campaign
+from harness.explore.search import search_campaign
 from harness.history import results
 from harness.history.purposes import Purpose
 from harness.run.defects import defect_records, known_defects
@@ -61,7 +61,9 @@ def searched_at_random(defect: str, *, searches: int) -> defect_records.Detectio
 def _search_at_random(defect: str, seed: int) -> float | None:
     """Return the CPU seconds until the first finding; None: there was none in time."""
     started = time.process_time()
-    for progress in random_worlds.explore(random_worlds.RandomHunt(seed=seed, defects=(defect,))):
+    for progress in search_campaign.explore(
+        search_campaign.RandomHunt(seed=seed, defects=(defect,))
+    ):
         used_s = time.process_time() - started
         if progress.found is not None:
             finding, token = progress.found

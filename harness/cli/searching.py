@@ -10,7 +10,7 @@ from harness.checks import verdicts
 from harness.cli.terminal import outputs
 
 if TYPE_CHECKING:
-    from harness.explore.search import random_worlds, search_campaign, tokens
+    from harness.explore.search import search_campaign, tokens
 
 Progress = TypeVar("Progress")
 
@@ -63,11 +63,11 @@ def _covered(progress: "search_campaign.SearchProgress") -> str:
     )
 
 
-def search_random_worlds(hunt: "random_worlds.RandomHunt", out: outputs.Output) -> int:
-    from harness.explore.search import random_worlds
+def search_random_worlds(hunt: "search_campaign.RandomHunt", out: outputs.Output) -> int:
+    from harness.explore.search import search_campaign
 
     progress = _watched(
-        random_worlds.explore(hunt), random_worlds.RandomProgress(), _what_of_worlds, out
+        search_campaign.explore_worlds(hunt), search_campaign.RandomProgress(), _what_of_worlds, out
     )
     place = f" in {progress.found[1].scenario}" if progress.found else ""
     code = _conclude(
@@ -95,7 +95,7 @@ def search_random_worlds(hunt: "random_worlds.RandomHunt", out: outputs.Output) 
     return code
 
 
-def _what_of_worlds(progress: "random_worlds.RandomProgress") -> str:
+def _what_of_worlds(progress: "search_campaign.RandomProgress") -> str:
     return (
         f"{outputs.counted(progress.worlds, 'world')}, "
         f"{outputs.counted(progress.schedules, 'schedule')}, "

@@ -14,12 +14,10 @@ from harness.conformance import (
     cdi_specs,
     claim_documents,
     cluster_objects,
-    driver_calls,
     driver_folders,
     driver_instances,
     kubelet_processes,
     options,
-    published_devices,
     results,
 )
 
@@ -81,7 +79,7 @@ class Bench:
         return bool(self.options.command)
 
     @property
-    def driver(self) -> driver_calls.Driver:
+    def driver(self) -> driver_instances.Driver:
         return self.instance.driver
 
     @property
@@ -219,7 +217,7 @@ class Bench:
 
     def claim(
         self,
-        *devices: published_devices.Device,
+        *devices: allocations.Device,
         status: Mapping[str, Any] | None = None,
         is_allocated: bool = True,
         **more: Any,
@@ -260,24 +258,24 @@ class Bench:
 
     # Calls
 
-    def prepare(self, *claims: Claim) -> driver_calls.Answer:
+    def prepare(self, *claims: Claim) -> driver_instances.Answer:
         """Call NodePrepareResources. Raises Failed if there is no answer in time."""
         return self.answered(self.driver.start_prepare([claim.reference for claim in claims]))
 
-    def unprepare(self, *claims: Claim) -> driver_calls.Answer:
+    def unprepare(self, *claims: Claim) -> driver_instances.Answer:
         """Call NodeUnprepareResources. Raises Failed if there is no answer in time."""
         return self.answered(self.driver.start_unprepare([claim.reference for claim in claims]))
 
     def answered(
-        self, pending: driver_calls.Pending, what: str = "the call"
-    ) -> driver_calls.Answer:
+        self, pending: driver_instances.Pending, what: str = "the call"
+    ) -> driver_instances.Answer:
         """Return the answer of a call. Raises CallError if it is refused, Failed without any."""
         try:
-            answer: driver_calls.Answer = pending.answer()
+            answer: driver_instances.Answer = pending.answer()
         except calls.CallError as error:
-            if driver_calls.is_refusal(error):
+            if driver_instances.is_refusal(error):
                 raise
-            self.count_late(error.code == driver_calls.DEADLINE)
+            self.count_late(error.code == driver_instances.DEADLINE)
             raise results.Failed(f"{what} got no answer: {error}{self._ended()}") from None
         return answer
 
@@ -289,7 +287,7 @@ class Bench:
         what = f"NodePrepareResources of an allocated claim{when and ' ' + when}"
         return self._entry(claim, what, self.prepare) or ()
 
-    def prepared_claim(self, *devices: published_devices.Device) -> Claim:
+    def prepared_claim(self, *devices: allocations.Device) -> Claim:
         claim = self.claim(*devices)
         self.prepared(claim)
         return claim
@@ -314,7 +312,7 @@ class Bench:
             ) from None
 
     def _entry(
-        self, claim: Claim, what: str, call: Callable[[Claim], driver_calls.Answer]
+        self, claim: Claim, what: str, call: Callable[[Claim], driver_instances.Answer]
     ) -> preparations.Prepared | None:
         try:
             answer = call(claim)

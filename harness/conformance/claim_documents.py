@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.conformance import driver_calls, published_devices
+from harness.conformance import allocations, driver_instances
 
 REQUEST = "devices"
 """The request of claims that the test makes up."""
@@ -20,20 +20,20 @@ class Claim:
     name: str
     uid: str
     namespace: str
-    devices: Sequence[published_devices.Device] = ()
+    devices: Sequence[allocations.Device] = ()
     rows: Sequence[Document] = ()
     """The driver's results of its allocation."""
 
     @property
-    def reference(self) -> driver_calls.Claim:
-        return driver_calls.Claim(self.namespace, self.name, self.uid)
+    def reference(self) -> driver_instances.Claim:
+        return driver_instances.Claim(self.namespace, self.name, self.uid)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """A claim that a rule wants."""
 
-    devices: Sequence[published_devices.Device]
+    devices: Sequence[allocations.Device]
     config: Sequence[Document] = ()
     """More opaque parameters than --claim has."""
     more_results: Sequence[Document] = ()
@@ -71,12 +71,12 @@ class Wanted:
         return allocated
 
     @property
-    def _requests(self) -> dict[str, Sequence[published_devices.Device]]:
+    def _requests(self) -> dict[str, Sequence[allocations.Device]]:
         if not self.apart:
             return {REQUEST: self.devices}
         return {f"{REQUEST}-{number}": [device] for number, device in enumerate(self.devices)}
 
-    def _amounts(self, device: published_devices.Device) -> dict[str, str]:
+    def _amounts(self, device: allocations.Device) -> dict[str, str]:
         return dict(device.capacity if self.whole else device.share)
 
     def _made_up(self, class_name: str) -> list[dict[str, Any]]:

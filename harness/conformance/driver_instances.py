@@ -1,15 +1,61 @@
-"""A running instance of the driver: its process, its registration and its connections."""
+"""A running instance of the driver: its process, its registration, and calls through its sockets.
+
+Calls can be cancelled, and overlap.
+"""
 
 import dataclasses
 import os
 import pathlib
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from harness import clocks, errors, processes
-from harness.cluster.kubelet_api import boot_ids, calls, channels, services
+from harness.cluster.kubelet_api import boot_ids, calls, messages, preparations, services
 from harness.cluster.kubelet_api.generated import registration_v1_pb2
-from harness.conformance import driver_calls, driver_folders, options, results
+from harness.conformance import driver_folders, options, results
+
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # read at import: children only exec
+from harness.cluster.kubelet_api import channels
+
+DEADLINE, UNIMPLEMENTED = "DEADLINE_EXCEEDED", "UNIMPLEMENTED"
+_NO_REFUSAL = ("UNAVAILABLE", DEADLINE, "CANCELLED", UNIMPLEMENTED)
+Claim = preparations.ClaimReference
+Entry = preparations.Prepared | preparations.PreparationError | None
+"""The devices of a claim, or its error; None: it is unprepared."""
+Answer = Mapping[str, Entry]
+"""uid -> entry."""
+Pending = channels.Pending
+"""A call whose answer is an Answer."""
+
+
+def is_refusal(error: calls.CallError) -> bool:
+    return error.code not in _NO_REFUSAL
+
+
+class Driver:
+    """The two calls of the DRA service in one version."""
+
+    def __init__(self, channel: channels.Channel, version: str, deadline_s: float) -> None:
+        self._channel, self._service = channel, services.DRA[version]
+        self._deadline_s = deadline_s
+
+    def start_prepare(self, claims: Sequence[Claim], *, deadline_s: float | None = None) -> Pending:
+        return self._start(self._service.prepare, claims, messages.prepared, deadline_s)
+
+    def start_unprepare(self, claims: Sequence[Claim]) -> Pending:
+        return self._start(self._service.unprepare, claims, messages.unprepared, None)
+
+    def _start(
+        self,
+        method: services.Method,
+        claims: Sequence[Claim],
+        read: Callable[[object], Answer],
+        deadline_s: float | None,
+    ) -> Pending:
+        timeout_s = self._deadline_s if deadline_s is None else deadline_s
+        request = messages.request(method, claims)
+        return self._channel.start(method, request, read, timeout_s=timeout_s)
+
 
 STOP_S = 5.0
 _LOG_CHARACTERS_MAX = 600
@@ -53,7 +99,7 @@ class Instance:
         return self._info
 
     @property
-    def driver(self) -> driver_calls.Driver:
+    def driver(self) -> Driver:
         """Its DRA service, in the first version that a kubelet knows; v1 if it lists none."""
         known = (name for name in self.info.versions if name in services.DRA)
         return self.in_version(next(known, "v1.DRAPlugin"))
@@ -64,10 +110,10 @@ class Instance:
         code = None if self._process is None else self._process.poll()
         return "" if code is None else f"{processes.how_ended(code)}{self._log_tail()}"
 
-    def in_version(self, version: str) -> driver_calls.Driver:
+    def in_version(self, version: str) -> Driver:
         named = pathlib.Path(self.info.endpoint or self.info.socket)
         channel = self._channel(self._folders.socket or named)
-        return driver_calls.Driver(channel, version, self._options.deadline_s)
+        return Driver(channel, version, self._options.deadline_s)
 
     def start(self, *, known: Collection[pathlib.Path] = ()) -> None:
         """Start the process and wait until it has registered.

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from harness.cluster.kubelet_api import preparations
-from harness.conformance import benches, claim_documents, driver_calls, results
+from harness.conformance import benches, claim_documents, driver_instances, results
 
-Entries = Mapping[str, driver_calls.Entry]
+Entries = Mapping[str, driver_instances.Entry]
 """uid of a claim -> its entry."""
 
 

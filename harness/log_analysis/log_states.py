@@ -5,13 +5,7 @@ import bisect
 import collections
 from collections.abc import Callable
 
-from harness.log_analysis import (
-    allocation_documents,
-    double_allocations,
-    lost_answers,
-    messages,
-    open_gathers,
-)
+from harness.log_analysis import double_allocations, log_records, messages, open_gathers
 from harness.log_analysis.double_allocations import ClaimLines, DoubleAllocation, StaleGather
 from harness.log_analysis.log_records import LogRecord
 from harness.log_analysis.messages import Gap, Message
@@ -45,8 +39,8 @@ class LogState:
         self._scheduler = scheduler
         self._claims: collections.OrderedDict[str, ClaimLines] = collections.OrderedDict()
         self._by_pod: dict[str, list[ClaimLines]] = {}
-        self._held: allocation_documents.Table = {}
-        self._planned: allocation_documents.Table = {}
+        self._held: double_allocations.Table = {}
+        self._planned: double_allocations.Table = {}
         self._unanswered: collections.OrderedDict[str, ClaimLines] = collections.OrderedDict()
         self.gaps: collections.Counter[Gap] = collections.Counter()
         self._unplanned: set[str] = set()
@@ -142,7 +136,7 @@ class LogState:
             moments.ended = moments.ended or record
 
     def _see_reserved(self, record: LogRecord) -> None:
-        devices = allocation_documents.devices(record.value_of_lines("allocation"))
+        devices = double_allocations.devices(record.value_of_lines("allocation"))
         record.document = b""
         claim = record.value("claim")
         if not claim or devices is None:
@@ -176,7 +170,7 @@ class LogState:
         for device in moments.devices:
             held, planned = self._held.get(device), self._planned.get(device)
             if held is None and planned is None:
-                allocation_documents.add(self._planned, device, moments.claim)
+                double_allocations.add(self._planned, device, moments.claim)
                 continue
             others = [*(held or ()), *(planned or ())]
             rivals = [other for other in others if other != moments.claim]
@@ -185,7 +179,7 @@ class LogState:
                 moments.is_listing_known = bool(moments.in_flight)
             for other in rivals:
                 self._suspect(device, other, moments)
-            allocation_documents.add(self._planned, device, moments.claim)
+            double_allocations.add(self._planned, device, moments.claim)
 
     def _suspect(self, device: str, other: str, moments: ClaimLines) -> None:
         first = self._claims.get(other)
@@ -193,7 +187,7 @@ class LogState:
             return
         self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
         if first.bound is not None:  # whether it was released before, no later line can show
-            allocation_documents.discard(self._planned, device, other)
+            double_allocations.discard(self._planned, device, other)
         if len(self.suspected) > SUSPECTED_MAX:
             del self.suspected[next(iter(self.suspected))]
 
@@ -207,7 +201,7 @@ class LogState:
     def _forget_plan(self, claim: str) -> None:
         moments = self._claims.get(claim)
         for device in moments.devices if moments else ():
-            allocation_documents.discard(self._planned, device, claim)
+            double_allocations.discard(self._planned, device, claim)
         if moments is not None and not self.shows_devices:
             for key in [key for key in self.suspected if claim in key[1]]:
                 if moments.bound is None:
@@ -246,7 +240,7 @@ class LogState:
 
     def _see_failure(self, record: LogRecord) -> None:
         self._see_end(record)
-        claim = lost_answers.claim(record)
+        claim = log_records.claim(record)
         moments = self._claims.get(claim)
         if moments is None or moments.reserved is None or moments.unanswered is not None:
             return
@@ -304,13 +298,13 @@ class LogState:
         else:
             moments.observed = record
         self._follow_seen(moments)
-        allocation_documents.discard(self._planned, device, claim)
+        double_allocations.discard(self._planned, device, claim)
         for key in [key for key in self.suspected if claim in key[1]]:
             del self.suspected[key]
         if claim not in holders:
             for other in holders:
                 self._find(device, self._moments_of(other, device), moments, record)
-            allocation_documents.add(self._held, device, claim)
+            double_allocations.add(self._held, device, claim)
         self._gathers.see_observed(device, moments)
 
     def _see_freed(self, record: LogRecord) -> None:
@@ -323,7 +317,7 @@ class LogState:
             found.freed = record
         if claim in self._claims and claim not in self._held.get(device, ()):
             self._losses.append(record.order)
-        allocation_documents.discard(self._held, device, claim)
+        double_allocations.discard(self._held, device, claim)
         for other in self._held.get(device, ()):
             self._moments(other).freed_by = record
         moments = self._claims.get(claim)
@@ -378,7 +372,7 @@ class LogState:
         if moments.pod in self._by_pod:
             del self._by_pod[moments.pod]
         for device in moments.devices:
-            allocation_documents.discard(self._planned, device, claim)
+            double_allocations.discard(self._planned, device, claim)
 
 
 def _stored_order(moments: ClaimLines) -> int:

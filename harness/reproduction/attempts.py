@@ -10,9 +10,7 @@ from harness.checks import device_exclusivity, verdicts
 from harness.cluster import interfaces
 from harness.cluster.lifecycle import held_clusters
 from harness.history import plans
-from harness.reproduction import original_runs
-from harness.reproduction.issue import scenario_files, scenario_sizes
-from harness.reproduction.search import shrinking
+from harness.reproduction import issue_texts, original_runs, scenario_files, shrinking
 from harness.run import run_plan, runs
 from harness.scenario import loading, profiles, specs
 
@@ -59,7 +57,7 @@ class Attempts:
         seed = seeds.Seeds(self._original.plan.seed).derive("reproduce", self.count + 1)
         plan = self.plan(scenario, seed=seed)
         self.count += 1
-        self._show(f"run {self.count}: {scenario_sizes.line(scenario)}")
+        self._show(f"run {self.count}: {issue_texts.sizes(scenario)}")
         try:
             attempt = self._execute(scenario, plan)
         except errors.UsageError:

@@ -9,8 +9,7 @@ from harness import errors
 from harness.checks import judging, verdicts
 from harness.cluster import providers
 from harness.history import directories, plans
-from harness.reproduction.issue import scenario_files
-from harness.reproduction.search import smaller_scenarios
+from harness.reproduction import scenario_files, smaller_scenarios
 from harness.run import fault_planning, subjects
 from harness.scenario import (
     imported_pools,

@@ -8,9 +8,14 @@ from collections.abc import Callable
 
 from harness import clocks, errors, rates, writing
 from harness.history import directories
-from harness.reproduction import attempts, original_runs
-from harness.reproduction.issue import issue_texts, scenario_files, specimens
-from harness.reproduction.search import shrinking
+from harness.reproduction import (
+    attempts,
+    issue_texts,
+    original_runs,
+    scenario_files,
+    shrinking,
+    specimens,
+)
 from harness.scenario import imported_pools, profiles, specs
 
 FIRST_RUNS_MAX = 10

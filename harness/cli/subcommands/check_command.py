@@ -126,7 +126,7 @@ def _report(path: pathlib.Path, *, is_issue: bool) -> None:
     existing = directories.existing(path)
     examination = judging.examine(existing)
     if is_issue:
-        from harness.reproduction.issue import issue_texts
+        from harness.reproduction import issue_texts
 
         print(issue_texts.text(examination), end="")
         return

@@ -55,17 +55,17 @@ def compare(
 
     20: there are too few runs to decide, some cannot be read, or none can be compared.
     """
-    from harness.comparison import comments, comparing, sides
+    from harness.comparison import comparing, comparison_texts, sides
 
     if link and not comment:
         raise errors.UsageError(f"expected --comment FILE with --link {link:.80}")
     if link and not link.startswith(("https://", "http://")):
         raise errors.UsageError(f"expected --link with https:// or http://, got {link!r:.80}")
     with form.chosen() as out:
-        labels = comments.LABELS if comment else sides.LABELS
+        labels = comparison_texts.LABELS if comment else sides.LABELS
         comparison = comparing.compare(paths, labels=labels)
         if comment is not None:
-            writing.replace(comment, comments.markdown(comparison, link=link).encode())
+            writing.replace(comment, comparison_texts.markdown(comparison, link=link).encode())
         if out.is_json:
             out.document(comparison)
         else:

@@ -74,7 +74,6 @@ def explore(
     it.
     """
     from harness.cli import order_exploring
-    from harness.explore.search import random_worlds as random_search
     from harness.explore.search import search_campaign
     from harness.explore.worlds import chosen_parts
 
@@ -95,9 +94,9 @@ def explore(
             )
     if random_worlds:
         _require_alone(scenario, strategy, override, what="--random-worlds")
-        random_hunt = random_search.RandomHunt(
+        random_hunt = search_campaign.RandomHunt(
             seed=first_seed,
-            schedules=schedules or random_search.SCHEDULES,
+            schedules=schedules or search_campaign.SCHEDULES,
             time_s=_RANDOM_S if time_s is None else time_s,
             defects=defects,
             remedies=remedies,

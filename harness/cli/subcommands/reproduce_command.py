@@ -75,12 +75,12 @@ def _exit_code(outcome: "reproducing.Outcome") -> int:
 
 
 def _show(outcome: "reproducing.Outcome", out: outputs.Output) -> None:
-    from harness.reproduction.issue import scenario_sizes
+    from harness.reproduction import issue_texts
 
     if outcome.scenario is None:
         print(f"not reproduced in {outputs.counted(outcome.runs, 'run')}")
         return
-    print(f"reproduced: {scenario_sizes.line(outcome.scenario)}; {outcome.rate}")
+    print(f"reproduced: {issue_texts.sizes(outcome.scenario)}; {outcome.rate}")
     out.note(f"  {outcome.folder}")
 
 

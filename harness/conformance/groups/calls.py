@@ -4,7 +4,7 @@ import contextlib
 
 from harness import clocks, errors
 from harness.cluster.kubelet_api import calls
-from harness.conformance import benches, driver_calls, requirements, results
+from harness.conformance import benches, driver_instances, requirements, results
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """Moments in a call, as shares of the time that such a call takes."""
@@ -77,7 +77,9 @@ def overtaken_prepare(bench: benches.Bench) -> None:
     requirements.require_nothing(bench, claim, "after a Prepare that Unprepare has overtaken")
 
 
-def hold(bench: benches.Bench, claim: benches.Claim, *, deadline_s: float) -> driver_calls.Pending:
+def hold(
+    bench: benches.Bench, claim: benches.Claim, *, deadline_s: float
+) -> driver_instances.Pending:
     """Start a Prepare whose read of the claim gets no answer.
 
     Raises Skipped if the driver does not read it, or the API server cannot hold it.

@@ -1,7 +1,7 @@
 """Rules about calls at the same time."""
 
 from harness.cluster.kubelet_api import calls, preparations
-from harness.conformance import benches, driver_calls, requirements, results
+from harness.conformance import benches, driver_instances, requirements, results
 
 _CALLS = 8
 _ROUNDS = 5
@@ -56,8 +56,8 @@ def _prepared_at_once(bench: benches.Bench, claims: list[benches.Claim]) -> requ
 
 
 def _entry(
-    bench: benches.Bench, pending: driver_calls.Pending, claim: benches.Claim
-) -> driver_calls.Entry:
+    bench: benches.Bench, pending: driver_instances.Pending, claim: benches.Claim
+) -> driver_instances.Entry:
     try:
         answer = bench.answered(pending, "one of several calls at the same time")
     except calls.CallError as error:

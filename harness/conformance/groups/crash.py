@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from harness import clocks
 from harness.cluster.kubelet_api import calls as kubelet_calls
-from harness.conformance import benches, driver_calls, requirements, results
+from harness.conformance import benches, driver_instances, requirements, results
 from harness.conformance.groups import calls
 
 _SHARES = (0.2, 0.6, 1.0, 1.6)
@@ -20,7 +20,7 @@ def during_prepare(bench: benches.Bench) -> None:
 
 
 def during_unprepare(bench: benches.Bench) -> None:
-    def start(claim: benches.Claim) -> driver_calls.Pending:
+    def start(claim: benches.Claim) -> driver_instances.Pending:
         bench.prepared(claim)
         return bench.driver.start_unprepare([claim.reference])
 
@@ -70,7 +70,7 @@ def damaged_state(bench: benches.Bench) -> None:
 
 
 def _killed(
-    bench: benches.Bench, start: Callable[[benches.Claim], driver_calls.Pending]
+    bench: benches.Bench, start: Callable[[benches.Claim], driver_instances.Pending]
 ) -> Iterator[benches.Claim]:
     """Kill the driver at several moments of a call, start it again, and yield the claim each time.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from harness.cluster.kubelet_api import calls, preparations
-from harness.conformance import benches, driver_calls, driver_instances, requirements, results
+from harness.conformance import benches, driver_instances, requirements, results
 
 
 def both_register(bench: benches.Bench) -> None:
@@ -75,10 +75,10 @@ def _prepared(instance: driver_instances.Instance, claim: benches.Claim) -> prep
 
 
 def _entry(
-    start: Callable[[list[driver_calls.Claim]], driver_calls.Pending], claim: benches.Claim
-) -> driver_calls.Entry:
+    start: Callable[[list[driver_instances.Claim]], driver_instances.Pending], claim: benches.Claim
+) -> driver_instances.Entry:
     try:
-        answer: driver_calls.Answer = start([claim.reference]).answer()
+        answer: driver_instances.Answer = start([claim.reference]).answer()
     except calls.CallError as error:
         return preparations.PreparationError("CallFailed", str(error))
     return answer.get(claim.uid)

@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable, Sequence
 
 from harness.cluster.kubelet_api import calls
-from harness.conformance import benches, published_devices, requirements, results
+from harness.conformance import allocations, benches, requirements, results
 
 _USERS = 8
 _ROUNDS = 6
 _USERS_OF_DEVICE = 3
-Devices = Sequence[published_devices.Device]
+Devices = Sequence[allocations.Device]
 
 
 def all_answered(bench: benches.Bench) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import uuid
 
 from harness.cluster.kubelet_api import preparations
-from harness.conformance import benches, published_devices, requirements, results
+from harness.conformance import allocations, benches, requirements, results
 
 
 def allocated_claim(bench: benches.Bench) -> None:
@@ -75,7 +75,7 @@ def unreserved_claim(bench: benches.Bench) -> None:
 def unknown_device(bench: benches.Bench) -> None:
     """A device may go between the allocation and the call."""
     known = bench.devices.first()[0]
-    unknown = published_devices.Device(pool=known.pool, name="no-such-device")
+    unknown = allocations.Device(pool=known.pool, name="no-such-device")
     bench.refusal(bench.claim(unknown))
     bench.require_alive("after a claim with an unknown device")
 

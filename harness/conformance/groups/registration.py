@@ -5,7 +5,7 @@ import re
 import socket
 
 from harness.cluster.kubelet_api import calls, services
-from harness.conformance import benches, driver_calls, driver_instances, results
+from harness.conformance import benches, driver_instances, results
 
 _DNS = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _NAME_CHARACTERS_MAX = 63
@@ -72,7 +72,7 @@ def versions_are_served(bench: benches.Bench) -> None:
         try:
             bench.instance.in_version(version).start_unprepare([]).answer()
         except calls.CallError as error:
-            if error.code == driver_calls.UNIMPLEMENTED:
+            if error.code == driver_instances.UNIMPLEMENTED:
                 raise results.Failed(f"{version} is listed and not served: {error}") from None
 
 

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 from harness.cluster.kubelet_api import calls, preparations
-from harness.conformance import benches, cdi_specs, driver_calls, requirements, results
+from harness.conformance import benches, cdi_specs, driver_instances, requirements, results
 
 
 def all_prepared(bench: benches.Bench) -> None:
@@ -97,7 +97,7 @@ def _edits(bench: benches.Bench, devices: preparations.Prepared) -> set[str]:
     return {known[item] for device in devices for item in device.cdi_device_ids if item in known}
 
 
-def _called(call: Callable[[], driver_calls.Answer]) -> driver_calls.Answer:
+def _called(call: Callable[[], driver_instances.Answer]) -> driver_instances.Answer:
     try:
         return call()
     except calls.CallError as error:
@@ -105,7 +105,7 @@ def _called(call: Callable[[], driver_calls.Answer]) -> driver_calls.Answer:
 
 
 def _require_entries(
-    answer: driver_calls.Answer, claims: Sequence[benches.Claim], method: str
+    answer: driver_instances.Answer, claims: Sequence[benches.Claim], method: str
 ) -> None:
     wanted = {claim.uid for claim in claims}
     missing, unknown = wanted - answer.keys(), answer.keys() - wanted

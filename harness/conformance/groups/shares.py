@@ -1,6 +1,6 @@
 """Rules about a device that several claims share, each by an ID and its part of the capacity."""
 
-from harness.conformance import benches, published_devices, requirements, results
+from harness.conformance import allocations, benches, requirements, results
 
 
 def side_by_side(bench: benches.Bench) -> None:
@@ -75,11 +75,11 @@ def _prepared(bench: benches.Bench) -> list[benches.Claim]:
     return claims
 
 
-def _places(bench: benches.Bench, count: int) -> list[published_devices.Device]:
+def _places(bench: benches.Bench, count: int) -> list[allocations.Device]:
     """Return a device that can be shared, up to `count` times. Raises Skipped if there is none."""
     shared = [device for device in bench.devices.every() if device.is_shared]
     for device in shared:
-        found = published_devices.side_by_side([one for one in shared if one == device], count)
+        found = allocations.side_by_side([one for one in shared if one == device], count)
         if len(found) > 1:
             return found
     raise results.Skipped("the driver has published no device that two claims can share")

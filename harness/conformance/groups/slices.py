@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 from harness import clocks, errors
-from harness.conformance import benches, published_devices, results
+from harness.conformance import allocations, benches, results
 from harness.model.objects import Object
 
 _EFFECTS = ("NoSchedule", "NoExecute", "None")
@@ -40,11 +40,11 @@ def node(bench: benches.Bench) -> None:
 
 def generation(bench: benches.Bench) -> None:
     items = _slices(bench)
-    newest = published_devices.newest(items)
+    newest = allocations.newest(items)
     for item in items:
         results.require(
             item in newest,
-            f"{_named(item)} has the generation {published_devices.generation(item)}, "
+            f"{_named(item)} has the generation {allocations.generation(item)}, "
             "and its pool has a newer one",
         )
 
@@ -127,17 +127,17 @@ def _of_driver(bench: benches.Bench, items: Iterable[Object]) -> Slices:
 
 def _devices(items: Iterable[Object]) -> list[tuple[str, str, str]]:
     return sorted(
-        (*published_devices.pool(item), device["name"])
-        for item in published_devices.newest(items)
+        (*allocations.pool(item), device["name"])
+        for item in allocations.newest(items)
         for device in item["spec"].get("devices") or ()
     )
 
 
 def _require_complete(items: Slices) -> None:
-    newest = published_devices.newest(items)
-    counts = collections.Counter(published_devices.pool(item) for item in newest)
+    newest = allocations.newest(items)
+    counts = collections.Counter(allocations.pool(item) for item in newest)
     for item in newest:
-        pool = published_devices.pool(item)
+        pool = allocations.pool(item)
         expected = item["spec"]["pool"].get("resourceSliceCount")
         results.require(
             expected == counts[pool],

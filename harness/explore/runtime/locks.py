@@ -131,25 +131,17 @@ class ControlledLock(tasks.Shared):
         self.release()
 
 
-class ReadLock:
-    """A lock for a `with` block that changes nothing."""
+class UsedLock:
+    """A lock for a `with` block that uses what it guards in such a way."""
 
-    _how = Use.READ
-
-    def __init__(self, lock: ControlledLock) -> None:
-        self._lock = lock
+    def __init__(self, lock: ControlledLock, how: Use) -> None:
+        self._lock, self._how = lock, how
 
     def __enter__(self) -> None:
         self._lock.acquire_to(self._how)
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
-
-
-class PartLock(ReadLock):
-    """A lock for a `with` block that names every part that it uses."""
-
-    _how = Use.IN_PARTS
 
 
 class ControlledCondition(ControlledLock):

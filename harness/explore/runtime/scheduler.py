@@ -83,13 +83,13 @@ class ControlledRuntime(concurrency.Runtime):
     def reading(self, guard: concurrency.Lock) -> concurrency.Lock:
         """Return the lock for a `with` block whose order among others like it does not matter."""
         if isinstance(guard, locks.ControlledLock):
-            return locks.ReadLock(guard)
+            return locks.UsedLock(guard, concurrency.Use.READ)
         return guard
 
     def in_parts(self, guard: concurrency.Lock) -> concurrency.Lock:
         """Return the lock for a `with` block that names every part that it uses."""
         if isinstance(guard, locks.ControlledLock):
-            return locks.PartLock(guard)
+            return locks.UsedLock(guard, concurrency.Use.IN_PARTS)
         return guard
 
     def uses(self, guard: concurrency.Lock, how: concurrency.Use, part: concurrency.Part) -> None:

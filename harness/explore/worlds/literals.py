@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from harness.explore.worlds import parts, world, world_fixtures, world_specs
+from harness.explore.worlds import api_server, parts, world, world_fixtures, world_specs
 from harness.model.objects import Object
 
 Parts = Iterable[parts.Part]
@@ -23,15 +23,22 @@ def spec(
     remedies: Sequence[str] = (),
     node_names: Sequence[str] = (world_fixtures.NODE,),
     has_scheduler: bool = True,
+    binders: int = 0,
     faults: Sequence[str] = (),
+    faults_max: int = 1,
     is_of_node: bool = False,
     **sizes: tuple[int, int],
 ) -> world_specs.WorldSpec:
     """Return the spec of a world; each size is given as its value and its minimum.
 
-    `made_of`: its parts, or what returns them for some sizes. `faults`: those of the API server,
-    of which as many may happen as the size `faults_max` says.
+    `made_of`: its parts, or what returns them for some sizes. `binders`: how many pods may be bound
+    at the same time; 0: any number. `faults`: those of the API server; `faults_max`: how many of
+    them may happen.
     """
+    if has_scheduler:
+        sizes["binders"] = (binders, binders)
+    if {*faults} - {api_server.OF_BINDINGS}:
+        sizes["faults_max"] = (faults_max, 0)
     around = parts.Setting(
         parts=tuple(map(fault, faults)),
         nodes=tuple(node_names),

@@ -28,7 +28,7 @@ from harness.explore.worlds import (
     world_fixtures,
     world_specs,
 )
-from harness.explore.worlds.oracles import granted_devices, preparations, rest_judges, states
+from harness.explore.worlds.oracles import device_oracles, preparations, rest_judges, states
 from harness.model.objects import Object
 from harness.scenario import driver_specs
 from harness.subject.claim_control import claim_controllers
@@ -81,10 +81,10 @@ class World:
             past=self._past,
             track_managers=False,  # no one reads managedFields here
         )
-        self._oracles = [make() for make in self.oracles()]
+        self._oracles = [make() for make in spec.oracles]
         self._known = states.Known()
         self.prepared = self.oracle(preparations.Preparations)
-        self.granted = self.oracle(granted_devices.GrantedDevices)
+        self.granted = self.oracle(device_oracles.GrantedDevices)
         self.listen(self._judge)
         self._faults = [part.name for part in self.setting.of_kind("fault")]
         is_first = bool(self.sizes.get("answers_first"))
@@ -260,10 +260,6 @@ class World:
         successor.start()
 
     # ------------------------------------------------------------------------- what is judged
-
-    def oracles(self) -> Iterable[world_specs.MakeOracle]:
-        """Return what creates the oracles that judge every commit."""
-        return self.spec.oracles
 
     def oracle(self, kind: type[_O]) -> _O:
         """Return the oracle of this kind, or one that judges nothing."""

@@ -112,33 +112,25 @@ def _labelled(document: Object, labels: Object) -> Object:
 # ------------------------------------------------------------------------- nodes and devices
 
 
+def _object(resource: apis.Resource, metadata: Object, spec: Object | None = None) -> Object:
+    made = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+    return made if spec is None else {**made, "spec": spec}
+
+
 def node(name: str = NODE) -> Object:
     """Return a node with a label `node`, its name."""
     fake = {"kwok.x-k8s.io/node": "fake"}  # the kubelets act for fake nodes only
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "annotations": fake, "labels": {"node": name}},
-    }
+    return _object(apis.NODES, {"name": name, "annotations": fake, "labels": {"node": name}})
 
 
 def namespace(*, is_admin: bool) -> Object:
     """Return the namespace of all claims; only with `is_admin` may results have admin access."""
     labels = {"resource.kubernetes.io/admin-access": "true"} if is_admin else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": NAMESPACE, "labels": labels},
-    }
+    return _object(apis.NAMESPACES, {"name": NAMESPACE, "labels": labels})
 
 
 def device_class() -> Object:
-    return {
-        "apiVersion": apis.DEVICE_CLASSES.api_version,
-        "kind": "DeviceClass",
-        "metadata": {"name": DEVICE_CLASS},
-        "spec": {},
-    }
+    return _object(apis.DEVICE_CLASSES, {"name": DEVICE_CLASS}, {})
 
 
 def pool(
@@ -156,12 +148,8 @@ def pool(
         "devices": list(devices),
         **spec,
     }
-    return {
-        "apiVersion": apis.SLICES.api_version,
-        "kind": "ResourceSlice",
-        "metadata": {"name": slice_name or name},
-        "spec": {key: value for key, value in fields.items() if value is not None},
-    }
+    kept = {key: value for key, value in fields.items() if value is not None}
+    return _object(apis.SLICES, {"name": slice_name or name}, kept)
 
 
 def counted_pool(
@@ -196,12 +184,7 @@ def with_slots(device: Object, *, is_shared: bool) -> Object:
 
 def claim(name: str, **exactly: Any) -> Object:
     """Return a claim for one device; `exactly` adds to its request."""
-    return {
-        "apiVersion": apis.CLAIMS.api_version,
-        "kind": "ResourceClaim",
-        "metadata": {"name": name},
-        "spec": _claim_spec(exactly),
-    }
+    return _object(apis.CLAIMS, {"name": name}, _claim_spec(exactly))
 
 
 def allocated(device: str, reserved: Sequence[Object] = (), *, node_name: str = NODE) -> Object:
@@ -218,12 +201,7 @@ def allocated(device: str, reserved: Sequence[Object] = (), *, node_name: str = 
 
 
 def template() -> Object:
-    return {
-        "apiVersion": apis.CLAIM_TEMPLATES.api_version,
-        "kind": apis.CLAIM_TEMPLATES.kind,
-        "metadata": {"name": TEMPLATE},
-        "spec": {"spec": _claim_spec({})},
-    }
+    return _object(apis.CLAIM_TEMPLATES, {"name": TEMPLATE}, {"spec": _claim_spec({})})
 
 
 def _claim_spec(exactly: Object) -> Object:
@@ -254,17 +232,13 @@ def pod_of_template(name: str, *, entries: Sequence[str] = ("device",)) -> Objec
 
 
 def _pod(name: str, entries: list[Object], scheduler: str, spec: Object) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name},
-        "spec": {
-            "schedulerName": scheduler,
-            "containers": [{"name": "work", "image": "none"}],
-            "resourceClaims": entries,
-            **spec,
-        },
+    made = {
+        "schedulerName": scheduler,
+        "containers": [{"name": "work", "image": "none"}],
+        "resourceClaims": entries,
+        **spec,
     }
+    return _object(apis.PODS, {"name": name}, made)
 
 
 def finished(pod: Object) -> Object:

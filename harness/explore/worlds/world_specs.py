@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from harness.apiserver.storage import watch_cache
 from harness.client import apis
 from harness.explore.worlds import parts
-from harness.explore.worlds.oracles import claim_oracles, device_shares, states
+from harness.explore.worlds.oracles import claim_oracles, device_oracles, states
 from harness.scenario import hazards
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def private_locks(setting: parts.Setting, values: Values) -> tuple[str, ...]:
 
 MakeOracle = Callable[[], states.Oracle]
 EXCLUSIVE: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity,)
-DEVICES: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity, device_shares.DeviceShares)
+DEVICES: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity, device_oracles.DeviceShares)
 RESERVED: Sequence[MakeOracle] = (claim_oracles.DeviceExclusivity, claim_oracles.Reservations)
 CONTROLLED: Sequence[MakeOracle] = (*RESERVED, claim_oracles.ClaimEntries)
 
@@ -79,10 +79,6 @@ class Size(NamedTuple):
     value: int
     least: int
     """Its minimum."""
-
-
-ANY_BINDERS = Size(0, 0)
-"""The size `binders` of a world in which any number of pods may be bound at the same time."""
 
 
 @functools.cache

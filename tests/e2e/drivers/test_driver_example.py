@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import harness.conformance.driver_calls  # noqa: F401 - sets a variable of gRPC once
+import harness.conformance.driver_instances  # noqa: F401 - sets a variable of gRPC once
 from tests.e2e import running
 from tests.support import cases
 from tests.support.called_commands import FlakeHunt

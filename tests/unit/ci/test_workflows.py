@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from harness.comparison import comments
+from harness.comparison import comparison_texts
 
 ROOT = pathlib.Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -63,7 +63,7 @@ def test_the_comment_is_found_by_names_that_agree() -> None:
     (found,) = [step for step in steps(COMMENT) if "download-artifact" in step.get("uses", "")]
     uploaded = [step.get("with", {}).get("name") for step in campaign["jobs"]["merge"]["steps"]]
     assert found["with"]["name"] in uploaded
-    assert comments.MARK in COMMENT.read_text()
+    assert comparison_texts.MARK in COMMENT.read_text()
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, *EXAMPLES], ids=lambda path: path.name)

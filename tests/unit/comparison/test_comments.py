@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.comparison import comments, comparing, documents
+from harness.comparison import comparing, comparison_texts, documents
 from harness.comparison.documents import Answer
 from tests.histories import archives
 from tests.support import cases
@@ -36,12 +36,12 @@ def campaign(
 
 
 def compare(base: pathlib.Path, change: pathlib.Path) -> documents.Comparison:
-    return comparing.compare([base, change], labels=comments.LABELS)
+    return comparing.compare([base, change], labels=comparison_texts.LABELS)
 
 
 def comment(tmp_path: pathlib.Path, base: str, change: str, **options: Any) -> str:
     first, second = campaign(tmp_path / "a", base), campaign(tmp_path / "b", change, **options)
-    return comments.markdown(compare(first, second))
+    return comparison_texts.markdown(compare(first, second))
 
 
 @pytest.mark.parametrize(("base", "change", "begins"), cases.read(__file__, "answers"))
@@ -51,7 +51,7 @@ def test_it_begins_with_the_answer(
     text = comment(tmp_path, base, change)
     assert text.startswith(f"**Flake Hunt: {begins}")
     assert "\n- base: VALID" in text
-    assert text.endswith(f"{comments.MARK}\n")
+    assert text.endswith(f"{comparison_texts.MARK}\n")
 
 
 def test_a_new_failure_is_named_with_its_scenario_and_what_was_found(
@@ -84,7 +84,7 @@ def test_a_low_rate_counts_only_where_the_controls_were_caught(
     ]
     found = compare(*sides)
     assert found.answer is answer
-    text = comments.markdown(found)
+    text = comparison_texts.markdown(found)
     begin = text.partition("\n")[0]
     is_doubted = f"{missed} did not catch the control churn" in begin
     assert is_doubted is (answer is Answer.UNDECIDED) is ("cannot tell whether" in begin)
@@ -121,7 +121,7 @@ def test_scenarios_that_cannot_be_compared(tmp_path: pathlib.Path) -> None:
         campaign(tmp_path / "a", "VVVV", rows=[]),
         campaign(tmp_path / "b", "VVVV", scenario="other", rows=[]),
     ]
-    text = comments.markdown(compare(*sides))
+    text = comparison_texts.markdown(compare(*sides))
     assert "- no side has positive controls" in text
     assert text.startswith(
         "**Flake Hunt: cannot tell whether this change is worse.** cannot tell: no runs can"
@@ -135,7 +135,7 @@ def test_names_are_not_obeyed_and_a_link_stays_one(tmp_path: pathlib.Path) -> No
         campaign(tmp_path / name, found, scenario="churn", plan={"scenario": evil})
         for name, found in (("a", "V" * 9), ("b", "I" * 9))
     ]
-    text = comments.markdown(compare(*sides), link="https://host/a b)c")
+    text = comparison_texts.markdown(compare(*sides), link="https://host/a b)c")
     assert "@all" not in text
     assert "\\<img src=x\\>" in text
     assert "http://evil" not in text

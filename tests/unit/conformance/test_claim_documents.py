@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.conformance import allocations, claim_documents, published_devices
+from harness.conformance import allocations, claim_documents
 
 
 def slice_of(**spec: Any) -> Any:
@@ -13,8 +13,8 @@ def slice_of(**spec: Any) -> Any:
     return {"metadata": {"name": "s"}, "spec": {**about, **spec}}
 
 
-def of_slice(*devices: Any) -> list[published_devices.Device]:
-    return published_devices.of_driver([slice_of(devices=[*devices])], "d.example", "node-1")
+def of_slice(*devices: Any) -> list[allocations.Device]:
+    return allocations.of_driver([slice_of(devices=[*devices])], "d.example", "node-1")
 
 
 def row(**device: Any) -> Any:
@@ -54,7 +54,7 @@ def test_as_many_claims_share_a_device_as_its_capacity_lets(
     capacity = {"c": {"value": value, "requestPolicy": policy}}
     (device,) = of_slice({"name": "x", "allowMultipleAllocations": True, "capacity": capacity})
     assert device.places == places
-    assert len(published_devices.side_by_side([device], 20)) == places
+    assert len(allocations.side_by_side([device], 20)) == places
 
 
 def test_counters_of_any_quantity_are_read() -> None:
@@ -62,7 +62,7 @@ def test_counters_of_any_quantity_are_read() -> None:
     devices = [{"name": name, "consumesCounters": uses} for name in "xy"]
     sets = [{"name": "c", "counters": {"m": {"value": "1m"}, "n": {"value": "1Pi"}}}]
     items = [slice_of(devices=devices), slice_of(sharedCounters=sets)]
-    (device,) = published_devices.of_driver(items, "d.example", "node-1")
+    (device,) = allocations.of_driver(items, "d.example", "node-1")
     assert device.name == "x"
 
 

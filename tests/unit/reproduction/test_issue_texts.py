@@ -13,8 +13,7 @@ from harness import errors, rates
 from harness.checks import judging
 from harness.cli.subcommands import check_command
 from harness.history import directories, records
-from harness.reproduction import reproducing
-from harness.reproduction.issue import issue_texts, specimens, stored_objects
+from harness.reproduction import issue_texts, reproducing, specimens
 from tests.histories import building, hostile_names, language
 from tests.support import golden_runs
 from tests.unit.reproduction import scenarios
@@ -101,7 +100,7 @@ def test_opaque_parameters_are_not_shown() -> None:
         "spec": {"devices": secret},
         "status": {"allocation": {"devices": secret | {"results": [{"device": "d"}]}}},
     }
-    lines = stored_objects.lines("ResourceClaim", claim)
+    lines = specimens.lines("ResourceClaim", claim)
     assert yaml.safe_load("\n".join(lines)) == {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",

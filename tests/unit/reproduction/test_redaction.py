@@ -3,7 +3,7 @@
 import pytest
 
 from harness.report.redaction import texts
-from harness.reproduction.issue import markdown
+from harness.reproduction import markdown
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
 BASE64 = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t" * 3

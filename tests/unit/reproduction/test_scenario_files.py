@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from harness.reproduction.issue import scenario_files
+from harness.reproduction import scenario_files
 from harness.scenario import loading, specs, subject_specs
 from tests.unit.reproduction import scenarios
 

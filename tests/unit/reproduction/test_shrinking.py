@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from harness import errors, rates
-from harness.reproduction import reproducing
-from harness.reproduction.search import shrinking, smaller_scenarios
+from harness.reproduction import reproducing, shrinking, smaller_scenarios
 from harness.scenario import specs, traffic_specs
 from tests.unit.reproduction import scenarios
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.reproduction.search import smaller_scenarios
+from harness.reproduction import smaller_scenarios
 from harness.scenario import loading, possibility, specs, traffic_specs
 from tests.unit.reproduction import scenarios
 

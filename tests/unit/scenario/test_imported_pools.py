@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from harness import errors
-from harness.reproduction.issue import scenario_files
+from harness.reproduction import scenario_files
 from harness.scenario import cluster_features, imported_pools, loading, profiles, specs
 from tests.support import cases, mig_objects
 

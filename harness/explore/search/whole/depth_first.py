@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from harness import concurrency
 from harness.explore.runtime import choices, observing, tasks
-from harness.explore.search.whole import search_tree, turns
+from harness.explore.search.whole import turns
 
 R = TypeVar("R")
 Make = Callable[[choices.Strategy, observing.Observer], R]
@@ -25,7 +25,7 @@ _EXPIRY = dict.fromkeys((observing.NOW, observing.TIMERS), concurrency.Use.WRITE
 class Covering(observing.Observer):
     """The strategy and the observer of one run."""
 
-    def __init__(self, path: list[search_tree.Node]) -> None:
+    def __init__(self, path: list[turns.Node]) -> None:
         """Create strategy and observer of one run; `path` is continued in place."""
         self._path, self._place = path, 0
         self.turns: list[turns.Turn] = []
@@ -33,8 +33,8 @@ class Covering(observing.Observer):
         """Turns that could not be taken, each with the number of turns before it."""
         self.rests_before: set[int] = set()
         """Numbers of the turns before which no task could run."""
-        self._node: search_tree.TurnNode | None = None
-        self._announced: search_tree.TurnNode | None = None
+        self._node: turns.TurnNode | None = None
+        self._announced: turns.TurnNode | None = None
         self._enabled_by: dict[int, int] = {}
         self._rested = 0
         self._expiring: tasks.Task | None = None
@@ -53,19 +53,19 @@ class Covering(observing.Observer):
 
     def _next_value(self, options: int) -> int:
         if self._place == len(self._path):
-            self._path.append(search_tree.ValueNode(options))
+            self._path.append(turns.ValueNode(options))
         node = self._path[self._place]
-        if not isinstance(node, search_tree.ValueNode):
+        if not isinstance(node, turns.ValueNode):
             raise _changed()
         self._place += 1
         return node.decision
 
-    def _next_node(self, among: Sequence[tasks.Task], timers: int) -> search_tree.TurnNode | None:
+    def _next_node(self, among: Sequence[tasks.Task], timers: int) -> turns.TurnNode | None:
         if self._place == len(self._path) and not self._add_node(among, timers):
             self._note_refused(among)
             return None
         node = self._path[self._place]
-        if not isinstance(node, search_tree.TurnNode) or len(among) <= (node.decision or 0):
+        if not isinstance(node, turns.TurnNode) or len(among) <= (node.decision or 0):
             raise _changed()
         self._place += 1
         return node
@@ -78,7 +78,7 @@ class Covering(observing.Observer):
         awake = [key for key in options if key not in known]
         if awake:
             is_choice = len(among) > 1
-            node = search_tree.TurnNode([*options.items()], asleep, is_choice, awake[0], [])
+            node = turns.TurnNode([*options.items()], asleep, is_choice, awake[0], [])
             self._path.append(node)
         return bool(awake)
 
@@ -182,7 +182,7 @@ def _changed() -> RuntimeError:
 class Tree:
     """The tree of all runs, as far as it was searched."""
 
-    path: list[search_tree.Node] = dataclasses.field(default_factory=list)
+    path: list[turns.Node] = dataclasses.field(default_factory=list)
     """The places of the next run, as far as it is decided."""
     first_new: int = 0
     """Number of the first turn of the next run that no earlier run had."""
@@ -202,7 +202,7 @@ def runs(tree: Tree, make: Make[R], is_cut: IsCut[R]) -> Iterator[R]:
 
 def _learn(tree: Tree, run: Covering, *, was_cut: bool) -> None:
     """Have the other order of every race tried, and everything where the run was cut."""
-    nodes = [node for node in tree.path if isinstance(node, search_tree.TurnNode)]
+    nodes = [node for node in tree.path if isinstance(node, turns.TurnNode)]
     for node, turn in zip(nodes, run.turns, strict=True):
         node.note(turn.uses)
     for race in turns.races(run.turns, run.refused, tree.first_new):
@@ -213,7 +213,7 @@ def _learn(tree: Tree, run: Covering, *, was_cut: bool) -> None:
             node.add_all()
 
 
-def _add_early(nodes: list[search_tree.TurnNode], first_new: int, run: Covering) -> None:
+def _add_early(nodes: list[turns.TurnNode], first_new: int, run: Covering) -> None:
     """Have every timer that may expire early tried where it may for the last time before a rest."""
     later: list[turns.Key] = []
     for number in reversed(range(first_new, len(nodes))):
@@ -234,6 +234,6 @@ def _advance(tree: Tree) -> None:
     tree.first_new = _last_turn(path)
 
 
-def _last_turn(path: list[search_tree.Node]) -> int:
+def _last_turn(path: list[turns.Node]) -> int:
     """Return the number of the turn to which the last place of the path belongs."""
-    return max(sum(isinstance(node, search_tree.TurnNode) for node in path) - 1, 0)
+    return max(sum(isinstance(node, turns.TurnNode) for node in path) - 1, 0)

@@ -91,7 +91,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         has_scheduler=False,
         faults=["touch-objects"],
         entries=(2, 1),
-        faults_max=(2, 0),
+        faults_max=2,
     ),
     "annotated-template": _spec(
         "two workers generate claims from one template that has annotations",
@@ -105,22 +105,20 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         has_scheduler=False,
         faults=api_server.LOSSES,
         entries=(1, 1),
-        faults_max=(1, 0),
     ),
     # The pod must be tried again when its status names the next claim.
     "claim-lost-while-pod-waits": _spec(
         "the generated claim of a waiting pod is deleted, and made again",
         [literals.pool(), *_LOST],
         at_rest=(rest_judges.unbound, rest_judges.differing_books),
-        binders=(1, 1),
+        binders=1,
     ),
     "lost-claim-unseen": _spec(
         "H14: a generated claim comes and goes between two lists of the controller",
         [literals.pool(), *_LOST],
         at_rest=(rest_judges.unbound, rest_judges.differing_books),
         faults=["expire-claim-watch"],
-        binders=(1, 1),
-        faults_max=(1, 0),
+        binders=1,
     ),
     # Of several creations of one claim, only one is stored with the remedy for H8. But one that is
     # still under way when that claim is deleted finds its name free again.
@@ -130,13 +128,11 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         remedies=("derive-claim-names",),
         has_scheduler=False,
         faults=["delay-request"],
-        faults_max=(1, 0),
     ),
     "pods-not-heard-of": _spec(
         "the controller hears of a claim's reservation before it hears of the pod",
         _sharing,
         pods=(2, 1),
-        binders=world_specs.ANY_BINDERS,
     ),
     "foreign-consumer": _spec(
         "a claim is reserved for a consumer that is no pod, and for a pod that is gone",
@@ -157,13 +153,12 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         at_rest=(rest_judges.left_by_controller,),
         has_scheduler=False,
         faults=["expire-watch"],
-        faults_max=(1, 0),
     ),
     "finished-extended-pods": _spec(
         "a pod with an extended resource finishes, and the next one waits for its device",
         _finishing,
         pods=(2, 1),
-        binders=(1, 1),
+        binders=1,
     ),
     # The controller frees the claim in two writes. The next pod comes between these: the claim has
     # no allocation, but still its finalizer.
@@ -176,15 +171,14 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.pod("pod-2", "claim-1", when="freed claim-1", is_at_once=True),
         ],
         oracles=(*world_specs.CONTROLLED, claim_oracles.AllocationFinalizers),
-        binders=(1, 1),
+        binders=1,
     ),
     "finalizer-overlooked": _spec(
         "H20: a claim is deleted as it was before it got its finalizer and an allocation",
         [*_ONE_CLAIM, _POD, literals.does("delete_claim", "claim-1")],
         oracles=(claim_oracles.AllocationFinalizers, *world_specs.CONTROLLED),
         faults=["overlook-finalizers"],
-        binders=(1, 1),
-        faults_max=(1, 0),
+        binders=1,
     ),
     # A watch that has to list again may never show that the claim was allocated.
     "freed-unseen": _spec(
@@ -198,14 +192,13 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.does("delete_pod", "pod-2", when="bound pod-2"),
         ],
         faults=["expire-claim-watch"],
-        binders=(1, 1),
-        faults_max=(1, 0),
+        binders=1,
     ),
     "reallocation-overtaken": _spec(
         "H2: a scheduler's write overtakes the events of a claim that was freed",
         _overtaken(),
         at_rest=(rest_judges.differing_books,),
         node_names=_NODES,
-        binders=(1, 1),
+        binders=1,
     ),
 }

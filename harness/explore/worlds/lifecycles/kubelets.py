@@ -95,7 +95,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         oracles=world_specs.CONTROLLED,
         at_rest=(_left,),
         devices=(1, 1),
-        binders=world_specs.ANY_BINDERS,
         users=(2, 1),
         rounds=(2, 1),
     ),
@@ -110,7 +109,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         ],
         oracles=world_specs.CONTROLLED,
         at_rest=(_wrongly_evicted,),
-        binders=world_specs.ANY_BINDERS,
     ),
     # Only the status of the second pod names its claim.
     "extended-evictions": literals.spec(
@@ -121,7 +119,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         ],
         oracles=world_specs.CONTROLLED,
         at_rest=(_wrongly_evicted,),
-        binders=world_specs.ANY_BINDERS,
     ),
     "forced-deletion": literals.spec(
         "a pod is deleted by force and runs on, while another claim gets its device",

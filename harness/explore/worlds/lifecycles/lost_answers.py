@@ -9,7 +9,6 @@ from harness.explore.worlds import api_server, literals, parts, world_fixtures, 
 from harness.explore.worlds.oracles import claim_oracles, rest_judges
 
 _POD = "pod-1"
-_ONE, _TWO = (1, 0), (2, 0)
 
 
 def _one_pod(sizes: world_specs.Values) -> Iterator[parts.Part]:
@@ -30,8 +29,8 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         _one_pod,
         faults=api_server.LOSSES,
         claims=(2, 1),
-        binders=(1, 1),
-        faults_max=_TWO,
+        binders=1,
+        faults_max=2,
     ),
     # The binding is committed, or will be later: Unreserve takes back the reservation of a pod that
     # is bound.
@@ -40,8 +39,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         _one_pod,
         faults=[*api_server.LOSSES, api_server.OF_BINDINGS],
         claims=(1, 1),
-        binders=(1, 1),
-        faults_max=_ONE,
+        binders=1,
     ),
     # The answer to the creation of the claim is lost. PostFilter deletes it in a later attempt,
     # after which the pod waits for an event. The deletion is none that helps: the claim has no
@@ -51,8 +49,8 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         [literals.pool(), literals.pod(_POD)],
         at_rest=(rest_judges.unbound,),
         faults=api_server.LOSSES,
-        binders=(1, 1),
-        faults_max=_TWO,
+        binders=1,
+        faults_max=2,
     ),
     # The controller knew the pod before its status named the claim. The next list is without the
     # pod, so that its deletion comes with that old state: no claim is synced.
@@ -68,8 +66,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         oracles=world_specs.CONTROLLED,
         at_rest=(rest_judges.left_by_controller,),
         faults=["expire-watch"],
-        binders=(1, 1),
-        faults_max=_ONE,
+        binders=1,
     ),
     # Binding the pod fails, and so does deleting its claim. If the next attempt does not know that
     # claim yet, it makes another one, and the pod's status names only that. When the pod ends, the
@@ -85,7 +82,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         oracles=(claim_oracles.Reservations,),
         at_rest=(rest_judges.left_by_controller,),
         faults=["lose-response"],
-        binders=(1, 1),
-        faults_max=_TWO,
+        binders=1,
+        faults_max=2,
     ),
 }

@@ -30,6 +30,7 @@ UNPREPARE_S, RETRY_S = 0.1, 0.05
 """Duration of an unpreparation, and wait after a preparation that was refused, in seconds."""
 ATTEMPTS = 20
 """Attempts to prepare the claims of a pod, or to unprepare them; after these it is stuck."""
+ORACLES = (functools.partial(preparation_oracles.Preparations, unprepare_s=UNPREPARE_S),)
 REFUSED, REBOOTED, RESTARTED = "refused-pod", "rebooted-node", "restarted-kubelet"
 """Parts: another pod names the first claim, which is not reserved for it; the node's checkpoint has
 the first claim, of its first pod, but the driver has nothing prepared; kubelet and driver are
@@ -113,9 +114,6 @@ class NodePreparations(world.World):
         kind = preparation_oracles.observed(self.parts.kubelet.driver, self.prepared)
         driver = _driver(kind, self._files)
         return in_process_drivers.InProcessDrivers(lambda name: driver(self.driver_spec, name=name))
-
-    def oracles(self) -> Iterable[world_specs.MakeOracle]:
-        yield functools.partial(preparation_oracles.Preparations, unprepare_s=UNPREPARE_S)
 
     def objects(self) -> Iterable[Object]:
         pods = range(self.sizes["pods"])
@@ -264,7 +262,15 @@ def spec(
 ) -> world_specs.WorldSpec:
     """Return the spec of a world of one node; `happens`: names of parts."""
     made = [literals.actor(name) for name in happens]
-    return literals.spec(title, made, make=make, has_scheduler=False, is_of_node=True, pods=pods)
+    return literals.spec(
+        title,
+        made,
+        make=make,
+        oracles=ORACLES,
+        has_scheduler=False,
+        is_of_node=True,
+        pods=pods,
+    )
 
 
 WORLDS: dict[str, world_specs.WorldSpec] = {

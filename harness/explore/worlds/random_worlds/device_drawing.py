@@ -42,8 +42,9 @@ class Supply:
 
 def supply(stream: Stream) -> Supply:
     """Draw nodes with pools of one shape."""
-    shape = stream.weighted(_SHAPES)
+    name, shape = stream.weighted(_SHAPES)
     nodes = ("worker-0", "worker-1") if stream.chance(0.35, "two nodes") else ("worker-0",)
+    stream.note(f"devices: {name}")
     return shape(stream, nodes)
 
 
@@ -58,12 +59,9 @@ def few(stream: Stream) -> Supply:
 
 
 def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: plain")
     counts = [stream.weighted([(1, 7), (2, 3), (3, 2.5)]) for _ in nodes]
-    pools = [
-        _of_one_slice(world_fixtures.devices(count), node)
-        for node, count in zip(nodes, counts, strict=True)
-    ]
+    numbered = zip(nodes, counts, strict=True)
+    pools = [_of_one_slice(world_fixtures.devices(count), node) for node, count in numbered]
     if stream.chance(0.1, "pool of all nodes"):
         anywhere = world_fixtures.pool(
             [{"name": "net-0"}], name="net", nodeName=None, allNodes=True
@@ -73,8 +71,6 @@ def _plain(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _tainted(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: tainted")
-
     def change(_: int, device: Object) -> None:
         if stream.chance(0.5):
             device["taints"] = [TAINT]
@@ -83,7 +79,6 @@ def _tainted(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _kinds(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: of kinds")
     values = ("x", "y", "z")
 
     def change(_: int, device: Object) -> None:
@@ -94,7 +89,6 @@ def _kinds(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: lists of kinds")
     values = ("a", "b", "c")
     node = nodes[0]
     listed = world_fixtures.devices(4)
@@ -110,7 +104,6 @@ def _lists(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _counters(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: counters")
     has_kinds = stream.chance(0.5)
     has_taints = stream.chance(0.65, "devices: counters and taints")
 
@@ -126,7 +119,6 @@ def _counters(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _two_drivers(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: two drivers with pools of one name")
     node = nodes[0]
     drivers = (world_fixtures.DRIVER, OTHER_DRIVER)
     pools = []
@@ -141,7 +133,6 @@ def _two_drivers(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _across_nodes(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: a pool across nodes")
     nodes = ("worker-0", "worker-1")
     listed = world_fixtures.devices(stream.number(2, 4))
     for index, device in enumerate(listed):
@@ -152,7 +143,6 @@ def _across_nodes(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: shares")
     has_counters = stream.chance(0.4, "devices: shares that consume counters")
 
     def change(index: int, device: Object) -> None:
@@ -169,22 +159,21 @@ def _shares(stream: Stream, nodes: tuple[str, ...]) -> Supply:
 
 
 def _conditions(stream: Stream, nodes: tuple[str, ...]) -> Supply:
-    stream.note("devices: binding conditions")
     pools = _drawn(stream, nodes, (1, 2), lambda _, it: it.update(world_fixtures.CONDITIONS))
     return Supply(nodes=nodes, pools=pools, has_conditions=True)
 
 
 _Shape = Callable[[Stream, tuple[str, ...]], Supply]
-_SHAPES: Sequence[tuple[_Shape, float]] = (
-    (_plain, 8),
-    (_tainted, 0.8),
-    (_kinds, 2.5),
-    (_lists, 3),
-    (_counters, 3),
-    (_two_drivers, 1),
-    (_across_nodes, 0.8),
-    (_shares, 2.2),
-    (_conditions, 0.8),
+_SHAPES: Sequence[tuple[tuple[str, _Shape], float]] = (
+    (("plain", _plain), 8),
+    (("tainted", _tainted), 0.8),
+    (("of kinds", _kinds), 2.5),
+    (("lists of kinds", _lists), 3),
+    (("counters", _counters), 3),
+    (("two drivers with pools of one name", _two_drivers), 1),
+    (("a pool across nodes", _across_nodes), 0.8),
+    (("shares", _shares), 2.2),
+    (("binding conditions", _conditions), 0.8),
 )
 
 

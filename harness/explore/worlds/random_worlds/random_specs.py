@@ -27,7 +27,7 @@ from harness.explore.worlds import (
     world_specs,
 )
 from harness.explore.worlds.lifecycles import node_preparations
-from harness.explore.worlds.oracles import claim_oracles, granted_devices, preparations
+from harness.explore.worlds.oracles import claim_oracles, device_oracles, preparations
 from harness.explore.worlds.random_worlds import action_drawing, pod_drawing, world_drawing
 from harness.scenario import hazards
 
@@ -38,10 +38,10 @@ _EXCLUDED = {("allocation-without-finalizer", "keep-in-flight-until-known")}
 on which it is based, which this defect leaves out."""
 ORACLES: Sequence[world_specs.MakeOracle] = (
     *world_specs.DEVICES,
-    granted_devices.GrantedDevices,
+    device_oracles.GrantedDevices,
     *world_specs.CONTROLLED[1:],
     claim_oracles.AllocationFinalizers,
-    granted_devices.ReadyDevices,
+    device_oracles.ReadyDevices,
     preparations.Preparations,
 )
 _ORDER = ("action", "pod", "fault", "actor", "claim", "pool")
@@ -64,7 +64,7 @@ def spec(name: str) -> world_specs.WorldSpec | None:
         setting=drawing.included,
         make=node_preparations.NodePreparations if drawing.is_of_node else world.World,
         sizes=_sizes(drawing),
-        oracles=ORACLES,
+        oracles=node_preparations.ORACLES if drawing.is_of_node else ORACLES,
         private_locks=world_specs.private_locks(drawing, drawing.numbers),
         choices_max=_choices_max(drawing),
         judged_s=4.0,

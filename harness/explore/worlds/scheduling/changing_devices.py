@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from harness.explore.worlds import literals, parts, world_fixtures, world_specs
-from harness.explore.worlds.oracles import granted_devices, rest_judges
+from harness.explore.worlds.oracles import device_oracles, rest_judges
 
 _GRANTED: tuple[world_specs.MakeOracle, ...] = (
     *world_specs.EXCLUSIVE,
-    granted_devices.GrantedDevices,
+    device_oracles.GrantedDevices,
 )
 _HOLDER = "claim-of-another"
 _NODES = ("worker-0", "worker-1")
@@ -67,7 +67,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         _renewed,
         oracles=_GRANTED,
         pods=(3, 2),
-        binders=world_specs.ANY_BINDERS,
     ),
     "taint-rule": literals.spec(
         "a DeviceTaintRule comes while a slice changes, in the middle of an attempt",
@@ -80,7 +79,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.pod("pod-2", "claim-2", when=parts.AT_REST),
         ],
         oracles=_GRANTED,
-        binders=(1, 1),
+        binders=1,
     ),
     "allocated-claim-deleted": literals.spec(
         "a claim without finalizer is deleted while a pod waits for its device",
@@ -92,23 +91,21 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.does("delete_claim", _HOLDER, when=parts.AT_REST),
         ],
         oracles=world_specs.EXCLUSIVE,
-        binders=(1, 1),
+        binders=1,
     ),
     "binding-condition-fails": literals.spec(
         "the first device that is allocated turns out to be broken before its pod is bound",
         _reported,
-        oracles=(*world_specs.RESERVED, granted_devices.ReadyDevices),
+        oracles=(*world_specs.RESERVED, device_oracles.ReadyDevices),
         pods=(2, 1),
         failures=(1, 0),
-        binders=world_specs.ANY_BINDERS,
     ),
     "allocation-freed-for-another-pod": literals.spec(
         "PostFilter frees the allocation of a claim that other pods reserve",
         _freed,
-        oracles=(*world_specs.RESERVED, granted_devices.GrantedDevices),
+        oracles=(*world_specs.RESERVED, device_oracles.GrantedDevices),
         node_names=_NODES,
         pods=(2, 2),
-        binders=world_specs.ANY_BINDERS,
     ),
     "allocation-not-freed": literals.spec(
         "H15: the write with which PostFilter frees an allocation fails",
@@ -120,7 +117,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         node_names=_NODES,
         at_rest=(rest_judges.unbound, rest_judges.differing_books),
         faults=("touch-objects", "lose-request"),
-        binders=(1, 1),
-        faults_max=(1, 0),
+        binders=1,
     ),
 }

@@ -102,7 +102,7 @@ def spec(
     **options: Any,
 ) -> world_specs.WorldSpec:
     """Return the spec of a world with that many claims and devices."""
-    sizes = {"claims": (claims, 2), "devices": (devices, 1), "binders": world_specs.ANY_BINDERS}
+    sizes = {"claims": (claims, 2), "devices": (devices, 1)}
     return literals.spec(title, made_of, **{"oracles": world_specs.EXCLUSIVE, **sizes, **options})
 
 
@@ -127,7 +127,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         claims=2,
         devices=1,
         faults=WATCHES,
-        faults_max=(1, 0),
     ),
     "object-touched": spec(
         "another client changes an object just before it is written: a conflict",
@@ -135,7 +134,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         claims=2,
         devices=1,
         faults=["touch-objects"],
-        faults_max=(2, 0),
+        faults_max=2,
     ),
     "answer-lost": spec(
         "H1: no answer to a write: it was committed, never will be, or will be later",
@@ -143,7 +142,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         claims=2,
         devices=1,
         faults=[*api_server.LOSSES, api_server.OF_BINDINGS],
-        faults_max=(1, 0),
     ),
     "answers-first": spec(
         "answers come before their events, while another client changes an unrelated claim",
@@ -151,7 +149,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         claims=4,
         devices=4,
         faults=["touch-others"],
-        faults_max=(4, 0),
+        faults_max=4,
         answers_first=(1, 1),
     ),
     "reallocated-unseen": spec(
@@ -160,7 +158,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         claims=2,
         devices=2,
         faults=WATCHES,
-        faults_max=(1, 0),
     ),
     "extended-claims": spec(
         "two pods ask for an extended resource, and a third one when a claim is allocated",
@@ -173,20 +170,17 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         _shares,
         oracles=world_specs.DEVICES,
         claims=(3, 2),
-        binders=world_specs.ANY_BINDERS,
     ),
     "partitions-of-one-device": literals.spec(
         "three claims for partitions of one device, whose counters are enough for two",
         _partitions,
         oracles=world_specs.DEVICES,
         claims=(3, 2),
-        binders=world_specs.ANY_BINDERS,
     ),
     "filter-threads": literals.spec(
         "two threads filter the nodes for each pod",
         _on_nodes,
         nodes=(2, 2),
         threads=(2, 1),
-        binders=world_specs.ANY_BINDERS,
     ),
 }

@@ -162,7 +162,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             _TAKES_OVER,
         ],
         faults=_LATE,
-        binders=(1, 1),
+        binders=1,
     ),
     # The successor has listed the pod before, and tries to bind it, too. One of the two fails,
     # because the pod is bound, and its Unreserve takes back the reservation of the pod that runs.
@@ -170,7 +170,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         "H19: the binding of a pod is committed after another scheduler has listed the pod",
         [literals.pool(2), *literals.claims(), literals.pod("pod-1", "claim-1"), _TAKES_OVER],
         faults=_LATE,
-        binders=(1, 1),
+        binders=1,
     ),
     # The successor finds the claim that its predecessor has created, and deletes it in PostFilter.
     "extended-pod-bound-late": literals.spec(
@@ -179,7 +179,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         at_rest=(rest_judges.without_devices,),
         remedies=("fence-predecessor",),
         faults=_LATE,
-        binders=(1, 1),
+        binders=1,
     ),
     "leader-changes": competing_pods.spec(
         "H3: a leader loses its lease while a write of its last binding is under way",
@@ -187,6 +187,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         claims=2,
         devices=1,
         make=LeaderChange,
-        binders=(1, 1),
+        binders=1,
     ),
 }

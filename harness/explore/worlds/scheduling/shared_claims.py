@@ -100,13 +100,11 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         "three pods use one claim, and reserve it concurrently by update",
         _sharing,
         pods=(3, 2),
-        binders=world_specs.ANY_BINDERS,
     ),
     "three-pods-one-claim-by-patch": literals.spec(
         "three pods use one claim, and reserve it concurrently by patch",
         _sharing,
         pods=(3, 2),
-        binders=world_specs.ANY_BINDERS,
         patch=(1, 1),
     ),
     "one-reservation-left": literals.spec(
@@ -114,7 +112,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         _limited,
         at_rest=(rest_judges.unbound, rest_judges.differing_books),
         pods=(2, 2),
-        binders=world_specs.ANY_BINDERS,
     ),
     "claim-named-twice": literals.spec(
         "a pod names its claim twice, and another pod needs a device meanwhile",
@@ -124,14 +121,12 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.pod("pod-1", _CLAIM, _CLAIM),
             literals.pod("pod-2", "claim-2"),
         ],
-        binders=world_specs.ANY_BINDERS,
     ),
     "grouped-pods": literals.spec(
         "two pods of a PodGroup share its claim, and one of them has a claim of its own",
         _grouped(),
         make=GroupedPods,
         oracles=world_specs.EXCLUSIVE,
-        binders=world_specs.ANY_BINDERS,
     ),
     "second-claim-deleted": literals.spec(
         "H21: a pod's second claim is deleted when its first one is allocated",
@@ -143,20 +138,19 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
             literals.pod("pod-2", "claim-3", when="deleted claim-2"),
         ],
         oracles=world_specs.EXCLUSIVE,
-        binders=world_specs.ANY_BINDERS,
     ),
     "two-schedulers-one-claim": literals.spec(
         "pods of two schedulers use one claim; both allocate it",
         lambda sizes: _of_two(sizes["devices"], 1, sizes["pods"], _CLAIM),
         pods=(2, 2),
         devices=(2, 1),
-        binders=(1, 1),
+        binders=1,
     ),
     "two-schedulers-one-device": literals.spec(
         "kubernetes#128980: two schedulers do not know of each other's plans",
         lambda sizes: _of_two(sizes["devices"], sizes["claims"], sizes["claims"], "claim-{}"),
         claims=(2, 2),
         devices=(1, 1),
-        binders=(1, 1),
+        binders=1,
     ),
 }

@@ -6,7 +6,7 @@ The allocation is the same in every interleaving.
 from typing import Any
 
 from harness.explore.worlds import literals, world_fixtures, world_specs
-from harness.explore.worlds.oracles import device_shares, granted_devices
+from harness.explore.worlds.oracles import device_oracles
 from harness.model.objects import Object
 
 KIND = "gpu.example/kind"
@@ -18,8 +18,8 @@ _ALL_OR_ONE = [
 ]
 _ORACLES: tuple[world_specs.MakeOracle, ...] = (
     *world_specs.EXCLUSIVE,
-    device_shares.DeviceShares,
-    granted_devices.GrantedDevices,
+    device_oracles.DeviceShares,
+    device_oracles.GrantedDevices,
 )
 
 
@@ -36,7 +36,7 @@ def _world(title: str, offered: Object, request: Object, **asked: Any) -> world_
         "spec": {"devices": {"requests": [{"name": "device", **request}], **asked}},
     }
     made = [literals.there(offered), literals.there(claim), literals.pod("pod-1", "claim-1")]
-    return literals.spec(title, made, oracles=_ORACLES, binders=(1, 1))
+    return literals.spec(title, made, oracles=_ORACLES, binders=1)
 
 
 def _shared() -> Object:
@@ -75,6 +75,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
         ],
         oracles=_ORACLES,
         node_names=("worker-0", "worker-1"),
-        binders=(1, 1),
+        binders=1,
     ),
 }

@@ -8,7 +8,6 @@ from harness import errors
 from harness.explore.search import (
     explored_run,
     random_strategies,
-    random_worlds,
     search_campaign,
     shrink_world,
     tokens,
@@ -37,9 +36,9 @@ ACTIONS = {
 } - {"knowing_rules", "report_devices"}
 
 
-def found(seed: int, defect: str, *, worlds: int = 200) -> random_worlds.RandomProgress:
-    hunt = random_worlds.RandomHunt(seed=seed, defects=(defect,), worlds=worlds)
-    *_, progress = random_worlds.explore(hunt)
+def found(seed: int, defect: str, *, worlds: int = 200) -> search_campaign.RandomProgress:
+    hunt = search_campaign.RandomHunt(seed=seed, defects=(defect,), worlds=worlds)
+    *_, progress = search_campaign.explore_worlds(hunt)
     return progress
 
 
@@ -76,7 +75,7 @@ def test_every_action_fault_and_actor_is_drawn() -> None:
         # H16, with extended resources, and H17, where a generated claim is lost
         (
             lambda it: it.does("lose_claim") or "pod: extended resource" in it.features,
-            lambda it: it.has((action_drawing.LATE,)),
+            lambda it: it.has((api_server.LATE_REQUEST,)),
         ),
         # the remedy for H3 does not cover that a claim is deleted in a gap
         (lambda it: it.does("fail_over"), lambda it: it.has(action_drawing.GAPS)),
@@ -129,7 +128,7 @@ def test_a_part_goes_with_those_that_it_needs() -> None:
 
 
 def test_every_smaller_world_can_be_made() -> None:
-    hunt = random_worlds.RandomHunt(seed=5).hunt(2)
+    hunt = search_campaign.RandomHunt(seed=5).hunt(2)
     for name, size in hunt.spec.sizes.items():
         for value in range(size.least, size.value):
             smaller = tokens.Token(
@@ -139,7 +138,9 @@ def test_every_smaller_world_can_be_made() -> None:
 
 
 def test_the_correct_subject_is_silent() -> None:
-    *_, progress = random_worlds.explore(random_worlds.RandomHunt(seed=1, schedules=4, worlds=40))
+    *_, progress = search_campaign.explore_worlds(
+        search_campaign.RandomHunt(seed=1, schedules=4, worlds=40)
+    )
     assert progress.found is None
     assert progress.worlds == 40
     assert progress.schedules == 160
@@ -191,8 +192,8 @@ def test_a_finding_is_shrunk_to_the_parts_that_it_needs(monkeypatch: pytest.Monk
 
 
 def test_the_search_ends_at_the_first_world_with_a_finding() -> None:
-    hunt = random_worlds.RandomHunt(seed=4, defects=("selectors-not-asked",), worlds=50)
-    alone = [*random_worlds.explore(hunt)][-1]
+    hunt = search_campaign.RandomHunt(seed=4, defects=("selectors-not-asked",), worlds=50)
+    alone = [*search_campaign.explore_worlds(hunt)][-1]
     first = next(
         index
         for index in range(50)

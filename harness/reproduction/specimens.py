@@ -1,11 +1,16 @@
-"""A failed run: its violation, and the evidence of it that a text for an issue shows."""
+"""A failed run: its violation, and the evidence of it that a text for an issue shows.
+
+Objects are shown in YAML, shortened, as they were stored at that moment.
+"""
 
 import dataclasses
 import pathlib
 import re
 import string
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import yaml
 
 from harness import regular_files
 from harness.checks import judging, verdicts
@@ -164,3 +169,69 @@ def _excerpt(path: pathlib.Path, pattern: re.Pattern[str]) -> LogExcerpt:
         return LogExcerpt(path.stem, found, 0)
     half = LINES_MAX // 2
     return LogExcerpt(path.stem, [*found[:half], "…", *found[-half:]], len(found) - 2 * half)
+
+
+SHOWN_MAX = 4
+"""Objects that are shown: the claims first."""
+YAML_LINES_MAX = 60
+"""Lines of one object."""
+_METADATA = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp", "finalizers")
+_OF_POD = (
+    *("spec.nodeName", "spec.schedulerName", "spec.resourceClaims", "status.phase"),
+    *("status.resourceClaimStatuses", "status.extendedResourceClaimStatus"),
+)
+_SHOWN = {
+    deciding_writes.CLAIM: ("spec.devices", "status.allocation.devices", "status.reservedFor"),
+    deciding_writes.POD: _OF_POD,
+}
+"""Kind -> the places of an object that are shown."""
+
+
+def moment(violation: verdicts.Violation) -> int | None:
+    """Return the newest version that is shown; None: the last one."""
+    if isinstance(violation, verdicts.DoubleAllocation):
+        return violation.overlap_from_rv
+    return max(violation.resource_versions, default=None)
+
+
+def yaml_of(
+    violation: verdicts.Violation, stored: deciding_writes.DecidingWrites
+) -> list[list[str]]:
+    """Return the lines of YAML of each object, in the version that was stored at the moment."""
+    is_double = isinstance(violation, verdicts.DoubleAllocation)
+    kinds = [*_SHOWN][:1] if is_double else [*_SHOWN]
+    known = (item for item in violation.objects if item.kind in kinds)
+    ordered = sorted(known, key=lambda item: kinds.index(item.kind))
+    keys = dict.fromkeys((item.kind, item.namespace, item.name) for item in ordered)
+    found, last = [], moment(violation)
+    for kind, namespace, name in [*keys][:SHOWN_MAX]:
+        versions = [
+            item.object
+            for item in stored.versions(kind, namespace, name)
+            if not item.is_gone and (last is None or item.resource_version <= last)
+        ]
+        found += [lines(kind, obj) for obj in versions[-1:]]
+    return found
+
+
+def lines(kind: str, obj: Mapping[str, Any]) -> list[str]:
+    """Return an object without what the violation is not about; opaque parameters never."""
+    version = "resource.k8s.io/v1" if kind == deciding_writes.CLAIM else "v1"
+    shown: dict[str, Any] = {"apiVersion": obj.get("apiVersion", version), "kind": kind}
+    for place in (*(f"metadata.{key}" for key in _METADATA), *_SHOWN[kind]):
+        for key, part in _picked(obj, place).items():
+            shown.setdefault(key, {}).update(part)
+    text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=120)
+    found = text.splitlines()
+    return found if len(found) <= YAML_LINES_MAX else [*found[:YAML_LINES_MAX], "# …"]
+
+
+def _picked(part: Any, place: str) -> dict[str, Any]:
+    """Return what is at a place, below the keys that lead to it; empty if nothing is there."""
+    key, _, below = place.partition(".")
+    found = part.get(key) if isinstance(part, Mapping) else None
+    if below:
+        found = _picked(found, below)
+    elif isinstance(found, Mapping):
+        found = {name: value for name, value in found.items() if name != "config"}
+    return {key: found} if found else {}

@@ -13,7 +13,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 
 from harness import errors, rates
-from harness.reproduction.search import smaller_scenarios
+from harness.reproduction import smaller_scenarios
 from harness.scenario import specs, subject_specs, traffic_specs
 
 INTERVAL_S = 0.2

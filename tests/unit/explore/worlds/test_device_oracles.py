@@ -7,20 +7,20 @@ import pytest
 
 from harness.apiserver.storage import watch_cache
 from harness.explore.worlds import world_fixtures
-from harness.explore.worlds.oracles import granted_devices, states
+from harness.explore.worlds.oracles import device_oracles, states
 
 Object = dict[str, Any]
 
 
 def judged(*documents: Object) -> str | None:
-    oracle, known = granted_devices.GrantedDevices(), states.Known()
+    oracle, known = device_oracles.GrantedDevices(), states.Known()
     for added in world_fixtures.past(list(documents)).objects:
         see(oracle, known, added)
     return oracle.finding
 
 
 def see(
-    oracle: granted_devices.GrantedDevices, known: states.Known, commit: watch_cache.Commit
+    oracle: device_oracles.GrantedDevices, known: states.Known, commit: watch_cache.Commit
 ) -> None:
     if (seen := known.see(commit)) is not None:
         oracle.on_seen(seen)
@@ -87,7 +87,7 @@ def test_what_was_not_asked_for_is_found(documents: tuple[Object, ...], kind: st
 
 
 def test_what_was_gone_at_the_last_rest_is_not_allocated_any_more() -> None:
-    oracle, known = granted_devices.GrantedDevices(), states.Known()
+    oracle, known = device_oracles.GrantedDevices(), states.Known()
     past = world_fixtures.past([POOL, allocated(world_fixtures.claim("claim-1"), "device-0")])
     [pool, claim] = [one for one in past.objects if one.resource.plural.startswith("resource")]
     see(oracle, known, pool)

@@ -10,14 +10,36 @@ from harness.history import plans, run_folders, subject_names
 from harness.model import naming
 from harness.report import evidence
 from harness.report.redaction import texts
-from harness.reproduction.issue import (
-    markdown,
-    scenario_files,
-    scenario_sizes,
-    specimens,
-    stored_objects,
-)
-from harness.scenario import hazards, specs, subject_specs
+from harness.reproduction import markdown, scenario_files, smaller_scenarios, specimens
+from harness.scenario import hazards, specs, subject_specs, traffic_specs
+
+
+def sizes(scenario: specs.Scenario) -> str:
+    """Return `2 claims, 1 device on 1 node, 1 user, 2 faults`."""
+    pools, traffic = scenario.pools, scenario.traffic
+    devices = verdicts.counted(pools.device_count, "device")
+    parts = [
+        f"{devices} on {verdicts.counted(pools.nodes, 'node')}",
+        verdicts.counted(traffic.users, "user"),
+        verdicts.counted(len(scenario.faults), "fault"),
+    ]
+    if isinstance(traffic, traffic_specs.AllAtOnceTraffic):
+        parts.insert(0, verdicts.counted(traffic.pods, "claim"))
+    return ", ".join(parts)
+
+
+def _compared(original: specs.Scenario, smallest: specs.Scenario) -> list[list[str]]:
+    """Return name, size in the original and in the smallest, as cells of a Markdown table."""
+    before, now = _sizes(original), _sizes(smallest)
+    rows = ((name, size, now.get(name, "none")) for name, size in before.items())
+    return [[*map(markdown.text, row)] for row in rows]
+
+
+def _sizes(scenario: specs.Scenario) -> dict[str, str]:
+    axes = [*smaller_scenarios.axes(scenario), *smaller_scenarios.part_axes(scenario)]
+    sizes = {axis.name: f"{axis.value:g}" for axis in axes if "same load" not in axis.name}
+    return sizes | {"faults": ", ".join(name for name, _ in scenario.named_faults) or "none"}
+
 
 SIZE_MAX = 60_000
 """Characters of the text; GitHub accepts 65,536."""
@@ -128,11 +150,11 @@ def _moment(specimen: specimens.Specimen) -> Iterator[str]:
 
 
 def _objects(specimen: specimens.Specimen) -> Iterator[str]:
-    found = stored_objects.of(specimen.violation, specimen.stored)
+    found = specimens.yaml_of(specimen.violation, specimen.stored)
     if not found:
         return
     is_double = isinstance(specimen.violation, verdicts.DoubleAllocation)
-    version = stored_objects.moment(specimen.violation)
+    version = specimens.moment(specimen.violation)
     then = f"at resourceVersion {version}" if version is not None else "at the end"
     yield "## The two claims" if is_double else "## The objects"
     yield f"As they were stored {then}, shortened:"
@@ -148,7 +170,7 @@ def _how_often(found: Findings) -> Iterator[str]:
     )
     if found.is_interrupted:
         yield "The search for a smaller scenario was interrupted; there may be one."
-    rows = scenario_sizes.compared(found.original, found.scenario)
+    rows = _compared(found.original, found.scenario)
     yield markdown.table(("", "original scenario", "this scenario"), rows)
 
 
