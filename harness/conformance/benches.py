@@ -275,12 +275,9 @@ class Bench:
         except calls.CallError as error:
             if driver_instances.is_refusal(error):
                 raise
-            self.count_late(error.code == driver_instances.DEADLINE)
+            self._late_count += error.code == driver_instances.DEADLINE
             raise results.Failed(f"{what} got no answer: {error}{self._ended()}") from None
         return answer
-
-    def count_late(self, count: int) -> None:
-        self._late_count += count
 
     def prepared(self, claim: Claim, when: str = "") -> preparations.Prepared:
         """Prepare a claim and return its devices. Raises Failed if that fails."""

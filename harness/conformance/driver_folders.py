@@ -25,24 +25,12 @@ class Folders:
     """For the sockets that register; it may be one itself."""
     socket: pathlib.Path | None
     """The socket to call of a driver that runs already; None: the one that it names."""
-
-    @property
-    def plugins(self) -> pathlib.Path:
-        """The folder for the sockets that are called."""
-        return self.root / "plugins"
-
-    @property
-    def state(self) -> pathlib.Path:
-        """The folder for what the driver keeps over a restart."""
-        return self.root / "s"
-
-    @property
-    def boot_id(self) -> pathlib.Path:
-        return self.root / "boot_id"
-
-    @property
-    def log(self) -> pathlib.Path:
-        return self.root / "driver.log"
+    plugins: pathlib.Path
+    """For the sockets that are called."""
+    state: pathlib.Path
+    """For what the driver keeps over a restart."""
+    boot_id: pathlib.Path
+    log: pathlib.Path
 
     @property
     def _has_own_cdi(self) -> bool:
@@ -93,6 +81,10 @@ def make(chosen: options.Options) -> Folders:
         cdi=chosen.cdi_dir or root / "c",
         registry=chosen.registry or root / "plugins_registry",
         socket=chosen.socket,
+        plugins=root / "plugins",
+        state=root / "s",
+        boot_id=root / "boot_id",
+        log=root / "driver.log",
     )
     for path in (root / "plugins_registry", folders.plugins, folders.state, folders.cdi):
         path.mkdir(exist_ok=True, parents=True)

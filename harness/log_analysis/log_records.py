@@ -181,7 +181,7 @@ _LOST = (
 )
 
 
-def claim(record: LogRecord) -> str:
+def unanswered_claim(record: LogRecord) -> str:
     """Return the claim whose status write got no answer, as `namespace/name`; empty: none is known.
 
     The namespace is that of the pod if the error has none.
@@ -197,3 +197,45 @@ def claim(record: LogRecord) -> str:
         return f"{write[1]}/{write[2]}"
     namespace = record.value("pod").partition("/")[0]
     return f"{namespace}/{write[3]}" if namespace else ""
+
+
+class _Result(msgspec.Struct, frozen=True):
+    driver: str
+    pool: str
+    device: str
+    adminAccess: bool | None = None  # noqa: N815 - the API's name
+    shareID: str | None = None  # noqa: N815
+
+
+class _Devices(msgspec.Struct, frozen=True):
+    results: tuple[_Result, ...] = ()
+
+
+class _Allocation(msgspec.Struct, frozen=True):
+    devices: _Devices = _Devices()
+
+
+_DECODER = msgspec.json.Decoder(_Allocation)
+
+
+def devices(allocation: Any) -> tuple[str, ...] | None:
+    """Return the devices of an allocation, as `driver/pool/device`; None if it cannot be read.
+
+    It may be bytes of JSON, which are decoded at once, without the parts that are not asked.
+    Devices for administrators and shares of a device are left out: several claims may have them.
+    """
+    try:
+        if isinstance(allocation, bytes):
+            return _exclusive(_DECODER.decode(allocation))
+        return _exclusive(msgspec.convert(allocation, _Allocation))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _exclusive(allocation: _Allocation) -> tuple[str, ...]:
+    names = (
+        f"{result.driver}/{result.pool}/{result.device}"
+        for result in allocation.devices.results
+        if not result.adminAccess and not result.shareID
+    )
+    return tuple(dict.fromkeys(names))

@@ -39,8 +39,8 @@ class LogState:
         self._scheduler = scheduler
         self._claims: collections.OrderedDict[str, ClaimLines] = collections.OrderedDict()
         self._by_pod: dict[str, list[ClaimLines]] = {}
-        self._held: double_allocations.Table = {}
-        self._planned: double_allocations.Table = {}
+        self._held = double_allocations.ClaimTable()
+        self._planned = double_allocations.ClaimTable()
         self._unanswered: collections.OrderedDict[str, ClaimLines] = collections.OrderedDict()
         self.gaps: collections.Counter[Gap] = collections.Counter()
         self._unplanned: set[str] = set()
@@ -136,7 +136,7 @@ class LogState:
             moments.ended = moments.ended or record
 
     def _see_reserved(self, record: LogRecord) -> None:
-        devices = double_allocations.devices(record.value_of_lines("allocation"))
+        devices = log_records.devices(record.value_of_lines("allocation"))
         record.document = b""
         claim = record.value("claim")
         if not claim or devices is None:
@@ -168,18 +168,14 @@ class LogState:
 
     def _plan(self, moments: ClaimLines) -> None:
         for device in moments.devices:
-            held, planned = self._held.get(device), self._planned.get(device)
-            if held is None and planned is None:
-                double_allocations.add(self._planned, device, moments.claim)
-                continue
-            others = [*(held or ()), *(planned or ())]
+            others = [*self._held.get(device, ()), *self._planned.get(device, ())]
             rivals = [other for other in others if other != moments.claim]
             if rivals and not moments.in_flight and moments.reserved is not None:
                 moments.in_flight = open_gathers.of_gather(moments.gather, moments.reserved)
                 moments.is_listing_known = bool(moments.in_flight)
             for other in rivals:
                 self._suspect(device, other, moments)
-            double_allocations.add(self._planned, device, moments.claim)
+            self._planned.add(device, moments.claim)
 
     def _suspect(self, device: str, other: str, moments: ClaimLines) -> None:
         first = self._claims.get(other)
@@ -187,7 +183,7 @@ class LogState:
             return
         self.suspected[device, frozenset((other, moments.claim))] = (first, moments)
         if first.bound is not None:  # whether it was released before, no later line can show
-            double_allocations.discard(self._planned, device, other)
+            self._planned.discard(device, other)
         if len(self.suspected) > SUSPECTED_MAX:
             del self.suspected[next(iter(self.suspected))]
 
@@ -201,7 +197,7 @@ class LogState:
     def _forget_plan(self, claim: str) -> None:
         moments = self._claims.get(claim)
         for device in moments.devices if moments else ():
-            double_allocations.discard(self._planned, device, claim)
+            self._planned.discard(device, claim)
         if moments is not None and not self.shows_devices:
             for key in [key for key in self.suspected if claim in key[1]]:
                 if moments.bound is None:
@@ -240,7 +236,7 @@ class LogState:
 
     def _see_failure(self, record: LogRecord) -> None:
         self._see_end(record)
-        claim = log_records.claim(record)
+        claim = log_records.unanswered_claim(record)
         moments = self._claims.get(claim)
         if moments is None or moments.reserved is None or moments.unanswered is not None:
             return
@@ -298,13 +294,13 @@ class LogState:
         else:
             moments.observed = record
         self._follow_seen(moments)
-        double_allocations.discard(self._planned, device, claim)
+        self._planned.discard(device, claim)
         for key in [key for key in self.suspected if claim in key[1]]:
             del self.suspected[key]
         if claim not in holders:
             for other in holders:
                 self._find(device, self._moments_of(other, device), moments, record)
-            double_allocations.add(self._held, device, claim)
+            self._held.add(device, claim)
         self._gathers.see_observed(device, moments)
 
     def _see_freed(self, record: LogRecord) -> None:
@@ -317,7 +313,7 @@ class LogState:
             found.freed = record
         if claim in self._claims and claim not in self._held.get(device, ()):
             self._losses.append(record.order)
-        double_allocations.discard(self._held, device, claim)
+        self._held.discard(device, claim)
         for other in self._held.get(device, ()):
             self._moments(other).freed_by = record
         moments = self._claims.get(claim)
@@ -372,7 +368,7 @@ class LogState:
         if moments.pod in self._by_pod:
             del self._by_pod[moments.pod]
         for device in moments.devices:
-            double_allocations.discard(self._planned, device, claim)
+            self._planned.discard(device, claim)
 
 
 def _stored_order(moments: ClaimLines) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from harness import concurrency
 from harness.client import apis
 from harness.explore.worlds import parts, world_fixtures
+from harness.explore.worlds.oracles import states
 from harness.model.objects import Object
 from harness.subject.scheduling import schedulers
 from harness.subject.slice_tracking import slice_trackers
@@ -240,8 +241,6 @@ class Actions:
 
 
 def _reported(claim: Object, kind: str) -> Object:
-    status = claim.get("status") or {}
-    results = (status.get("allocation") or {}).get("devices", {}).get("results") or ()
     condition = {
         "type": kind,
         "status": "True",
@@ -251,6 +250,6 @@ def _reported(claim: Object, kind: str) -> Object:
     }
     listed = [
         {**{key: result[key] for key in ("driver", "pool", "device")}, "conditions": [condition]}
-        for result in results
+        for result in states.results(claim)
     ]
-    return {**claim, "status": {**status, "devices": listed}}
+    return {**claim, "status": {**claim.get("status", {}), "devices": listed}}

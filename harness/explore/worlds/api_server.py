@@ -6,7 +6,7 @@ Every request and every watch event is a choice point.
 import collections
 import contextlib
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from harness import concurrency
 from harness.apiserver.endpoints import handlers, request_info, responses
@@ -109,7 +109,7 @@ class LocalServer:
         it is sent, before another task runs. `related`: see `ServerObjects`.
         """
         self._has_prompt_bindings = has_prompt_bindings
-        self._spares_bindings = OF_BINDINGS not in faults
+        self._kinds = faults
         self._store, self._runtime = store, runtime
         self._handler = handlers.Handler(store, now=lambda: world_fixtures.NOW)
         self._overlooking = handlers.Handler(
@@ -117,11 +117,6 @@ class LocalServer:
         )
         self._watches: dict[object, list[local_watches.LocalWatch]] = collections.defaultdict(list)
         self._faults_left = faults_max
-        self._of_writes = [kind for kind in _STEPS if kind in faults]
-        self._of_watches = [kind for kind in (DROPPED_WATCH, EXPIRED_WATCH) if kind in faults]
-        self._of_claim_watches = [EXPIRED_WATCH] if EXPIRED_CLAIM_WATCH in faults else []
-        self._of_objects = [kind for kind in (TOUCHED_OBJECT, TOUCHED_OTHER) if kind in faults]
-        self._of_deletions = [OVERLOOKED] if OVERLOOKED in faults else []
         self._is_writing = False
         """True while a request of a client is committed."""
         self._undelivered = local_watches.UndeliveredCommits() if answers_first else None
@@ -142,13 +137,13 @@ class LocalServer:
         is_binding = request.path.endswith("/binding")
         if not (is_binding and self._has_prompt_bindings):
             self._runtime.point()
-        if request.method == "PUT" and (touched := self._fault(self._of_objects)):
+        if request.method == "PUT" and (touched := self._fault(TOUCHED_OBJECT, TOUCHED_OTHER)):
             self._touch_object(request, is_other=touched == TOUCHED_OTHER)
-        if request.method == "DELETE" and self._fault(self._of_deletions):
+        if request.method == "DELETE" and self._fault(OVERLOOKED):
             answer = self._delete_what_was_read(request)
             return transports.Response(answer.status, answer.body)
-        is_safe = request.method == "GET" or (is_binding and self._spares_bindings)
-        fault = None if is_safe else self._fault(self._of_writes)
+        is_safe = request.method == "GET" or (is_binding and OF_BINDINGS not in self._kinds)
+        fault = None if is_safe else self._fault(*LOSSES)
         if fault in (None, LOST_RESPONSE):
             answer = self._commit(request)
         if fault is None:
@@ -159,8 +154,9 @@ class LocalServer:
         message = f"{request.method} {request.path}: no answer came"
         raise transports.TransportError(message, sent=True)
 
-    def _fault(self, kinds: Sequence[str]) -> str | None:
+    def _fault(self, *of: str) -> str | None:
         """Return the fault of these kinds that the strategy chooses to happen now; None: none."""
+        kinds = [kind for kind in of if kind in self._kinds]
         if not kinds:
             return None
         self._runtime.observe(self._faults)
@@ -270,13 +266,13 @@ class LocalServer:
 
     def _breaks(self, watch: local_watches.LocalWatch) -> bool:
         resource = watch.selection.resource
-        is_of_claims = resource is resources.CLAIMS
-        kinds = self._of_claim_watches * is_of_claims or self._of_watches
-        fault = self._fault(kinds)
+        is_of_claims = resource is resources.CLAIMS and EXPIRED_CLAIM_WATCH in self._kinds
+        kinds = (EXPIRED_CLAIM_WATCH,) if is_of_claims else (DROPPED_WATCH, EXPIRED_WATCH)
+        fault = self._fault(*kinds)
         if fault is None:
             return False
         self._objects.change(resource.plural)  # the next commit is not delivered
-        is_expired = fault == EXPIRED_WATCH
+        is_expired = fault != DROPPED_WATCH
         self._watches[resources.table_of(resource)].remove(watch)
         concurrency.step("api.watch.broken", resource=resource.plural, compacted=is_expired)
         if is_expired:

@@ -1,7 +1,5 @@
 """How the worlds of the catalogue are written: parts and specs in few words."""
 
-import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -39,14 +37,18 @@ def spec(
         sizes["binders"] = (binders, binders)
     if {*faults} - {api_server.OF_BINDINGS}:
         sizes["faults_max"] = (faults_max, 0)
-    around = parts.Setting(
-        parts=tuple(map(fault, faults)),
-        nodes=tuple(node_names),
-        schedulers=(world_fixtures.SCHEDULER,) if has_scheduler else (),
-        is_of_node=is_of_node,
-    )
-    made = made_of if callable(made_of) else tuple(made_of)
-    setting = functools.partial(_setting, made, around)
+    made = () if callable(made_of) else tuple(made_of)
+
+    def setting(sizes: world_specs.Values) -> parts.Setting:
+        nodes = tuple(f"worker-{index}" for index in range(sizes.get("nodes", 0)))
+        own = made_of(sizes) if callable(made_of) else made
+        return parts.Setting(
+            parts=(*own, *map(fault, faults)),
+            nodes=nodes or tuple(node_names),
+            schedulers=(world_fixtures.SCHEDULER,) if has_scheduler else (),
+            is_of_node=is_of_node,
+        )
+
     values = {name: value for name, (value, _) in sizes.items()}
     return world_specs.WorldSpec(
         title=title,
@@ -58,17 +60,6 @@ def spec(
         remedies=remedies,
         private_locks=world_specs.private_locks(setting(values), values),
     )
-
-
-def _setting(
-    made: tuple[parts.Part, ...] | Callable[[world_specs.Values], Parts],
-    around: parts.Setting,
-    sizes: world_specs.Values,
-) -> parts.Setting:
-    found = tuple(made(sizes)) if callable(made) else made
-    count = sizes.get("nodes", 0)
-    nodes = tuple(f"worker-{index}" for index in range(count)) if count else around.nodes
-    return dataclasses.replace(around, parts=(*found, *around.parts), nodes=nodes)
 
 
 def there(

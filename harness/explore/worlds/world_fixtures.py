@@ -85,28 +85,17 @@ def create(store: stores.Store, document: Object) -> None:
     resource, status = resource_of(document), document.pop("status", None)
     namespace = NAMESPACE if resource.namespaced else ""
     if resource is resources.NAMESPACES:  # it is there already
-        labels = document["metadata"]["labels"]
-        store.patch(resource, "", NAMESPACE, functools.partial(_labelled, labels=labels))
+        labels = {"labels": document["metadata"]["labels"]}
+        store.patch(
+            resource, "", NAMESPACE, lambda it: {**it, "metadata": {**it["metadata"], **labels}}
+        )
         return
     name = document["metadata"]["name"]
-    is_there = store.has(resource, namespace, name)
-    stored = (
-        store.get(resource, namespace, name)
-        if is_there
-        else store.create(resource, namespace, document)
-    )
+    if not store.has(resource, namespace, name):
+        store.create(resource, namespace, document)
     if status is not None:
-        store.update(
-            resource,
-            namespace,
-            stored.name,
-            {**stored.document(), "status": status},
-            subresource="status",
-        )
-
-
-def _labelled(document: Object, labels: Object) -> Object:
-    return {**document, "metadata": {**document["metadata"], "labels": labels}}
+        changed = {**store.get(resource, namespace, name).document(), "status": status}
+        store.update(resource, namespace, name, changed, subresource="status")
 
 
 # ------------------------------------------------------------------------- nodes and devices
