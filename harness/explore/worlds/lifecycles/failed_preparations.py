@@ -179,21 +179,23 @@ class LatePrepare(node_preparations.NodePreparations):
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "claims-of-one-pod": node_preparations.spec(
-        "the driver fails once for the second claim of each pod", SeveralClaims, (2, 1)
+        "the driver fails once for the second claim of each pod", make=SeveralClaims, pods=(2, 1)
     ),
     "failed-preparation": node_preparations.spec(
-        "pods end whose claim could not be prepared", FailedPreparation, (2, 2)
+        "pods end whose claim could not be prepared", make=FailedPreparation, pods=(2, 2)
     ),
     "driver-not-registered": node_preparations.spec(
-        "pods end on a node that does not have their driver", UnregisteredDriver, (2, 1)
+        "pods end on a node that does not have their driver", make=UnregisteredDriver, pods=(2, 1)
     ),
     "claim-not-named": node_preparations.spec(
-        "pods end whose status names no claim yet", UnnamedClaim, (3, 2)
+        "pods end whose status names no claim yet", make=UnnamedClaim
     ),
     "late-prepare": node_preparations.spec(
-        "a claim is unprepared while a Prepare of it is under way", LatePrepare, (2, 2)
+        "a claim is unprepared while a Prepare of it is under way", make=LatePrepare, pods=(2, 2)
     ),
     "claim-made-again": node_preparations.spec(
-        "a claim is made again while the old one is still prepared", ClaimMadeAgain, (2, 2)
+        "a claim is made again while the old one is still prepared",
+        make=ClaimMadeAgain,
+        pods=(2, 2),
     ),
 }

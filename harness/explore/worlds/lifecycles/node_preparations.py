@@ -258,7 +258,10 @@ def with_parameters(
 
 
 def spec(
-    title: str, make: type[NodePreparations], pods: tuple[int, int], *happens: str
+    title: str,
+    *happens: str,
+    make: type[NodePreparations] = NodePreparations,
+    pods: tuple[int, int] = (3, 2),
 ) -> world_specs.WorldSpec:
     """Return the spec of a world of one node; `happens`: names of parts."""
     made = [literals.actor(name) for name in happens]
@@ -275,26 +278,15 @@ def spec(
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
     "prepare-against-unprepare": spec(
-        "a node prepares a claim for one pod while it unprepares it after another",
-        NodePreparations,
-        (3, 2),
+        "a node prepares a claim for one pod while it unprepares it after another"
     ),
     "refused-pod-ends": spec(
-        "a pod that may not use a claim ends while another one uses it",
-        NodePreparations,
-        (3, 2),
-        REFUSED,
+        "a pod that may not use a claim ends while another one uses it", REFUSED
     ),
     "kubelet-restarted": spec(
-        "a kubelet and its driver are started again while pods use claims",
-        NodePreparations,
-        (3, 2),
-        RESTARTED,
+        "a kubelet and its driver are started again while pods use claims", RESTARTED
     ),
     "node-rebooted": spec(
-        "a kubelet starts with a checkpoint of claims that are not prepared any more",
-        NodePreparations,
-        (3, 2),
-        REBOOTED,
+        "a kubelet starts with a checkpoint of claims that are not prepared any more", REBOOTED
     ),
 }

@@ -97,8 +97,8 @@ def spec(
     title: str,
     made_of: Callable[[world_specs.Values], Iterable[parts.Part]],
     *,
-    claims: int,
-    devices: int,
+    claims: int = 2,
+    devices: int = 1,
     **options: Any,
 ) -> world_specs.WorldSpec:
     """Return the spec of a world with that many claims and devices."""
@@ -109,11 +109,9 @@ def spec(
 _late = functools.partial(competing, late=1)
 
 WORLDS: dict[str, world_specs.WorldSpec] = {
-    "two-claims-one-device": spec(
-        "two pods at once, one of them must wait", competing, claims=2, devices=1
-    ),
+    "two-claims-one-device": spec("two pods at once, one of them must wait", competing),
     "pod-arrives-during-binding": spec(
-        "a second pod is created when the first claim is written", _late, claims=2, devices=1
+        "a second pod is created when the first claim is written", _late
     ),
     "four-claims-two-devices": spec(
         "four pods at once, two of them must wait", competing, claims=4, devices=2
@@ -124,23 +122,17 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "watch-breaks": spec(
         "a watch breaks and is resumed, or gets 410",
         _late,
-        claims=2,
-        devices=1,
         faults=WATCHES,
     ),
     "object-touched": spec(
         "another client changes an object just before it is written: a conflict",
         _late,
-        claims=2,
-        devices=1,
         faults=["touch-objects"],
         faults_max=2,
     ),
     "answer-lost": spec(
         "H1: no answer to a write: it was committed, never will be, or will be later",
         competing,
-        claims=2,
-        devices=1,
         faults=[*api_server.LOSSES, api_server.OF_BINDINGS],
     ),
     "answers-first": spec(

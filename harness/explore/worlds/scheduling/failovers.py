@@ -146,8 +146,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "failover": competing_pods.spec(
         "H3: another scheduler takes over while the first is binding a pod",
         _failing_over,
-        claims=2,
-        devices=1,
         faults=_LATE,
     ),
     # The first entry is allocated and reserved, the second one fails, because the claim has an
@@ -184,8 +182,6 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "leader-changes": competing_pods.spec(
         "H3: a leader loses its lease while a write of its last binding is under way",
         functools.partial(competing_pods.competing, late=1, when=TAKEN_OVER),
-        claims=2,
-        devices=1,
         make=LeaderChange,
         binders=1,
     ),
