@@ -85,12 +85,10 @@ def newest(slices: Iterable[Object]) -> list[Object]:
 
 
 def pool(item: Object) -> tuple[str, str]:
-    """Return driver and name of the pool of a slice."""
     return item["spec"]["driver"], item["spec"]["pool"]["name"]
 
 
 def generation(item: Object) -> int:
-    """Return the generation of the pool that a slice belongs to."""
     return int(item["spec"]["pool"].get("generation") or 0)
 
 

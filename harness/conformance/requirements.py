@@ -33,7 +33,6 @@ def require_own(claims: Sequence[benches.Claim], entries: Entries, when: str = "
 
 
 def devices(entries: Entries, claim: benches.Claim) -> preparations.Prepared:
-    """Return the devices of a claim in an answer; none of an error."""
     entry = entries.get(claim.uid)
     return entry if isinstance(entry, tuple) else ()
 

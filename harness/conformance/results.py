@@ -100,7 +100,9 @@ def counted(found: Sequence[Result]) -> str:
     return ", ".join(parts)
 
 
-def render(name: str, found: Sequence[Result], *, fail_on: rules.Level = rules.Level.MUST) -> str:
+def junit_xml(
+    name: str, found: Sequence[Result], *, fail_on: rules.Level = rules.Level.MUST
+) -> str:
     """Return junit.xml with a test case for each rule; `name` says what was tested.
 
     A rule of less weight than `fail_on` does not fail a build: it is a skipped case, whose type

@@ -26,7 +26,6 @@ class Level(enum.StrEnum):
     """Worth knowing, but not documented as a rule."""
 
     def counts(self, least: "Level") -> bool:
-        """Return whether it has at least the weight of another one."""
         levels = list(Level)
         return levels.index(self) <= levels.index(least)
 

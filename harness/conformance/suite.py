@@ -100,7 +100,6 @@ def bench_of(chosen: options.Options) -> Iterator[benches.Bench]:
 
 
 def check(bench: benches.Bench, rule: rules.Rule) -> results.Result:
-    """Check one rule with a driver that runs."""
     started_ns = clocks.monotonic_ns()
     bench.await_ready()
     outcome, text = _outcome(bench, rule)
@@ -117,7 +116,6 @@ def check(bench: benches.Bench, rule: rules.Rule) -> results.Result:
 
 
 def function_of(rule: rules.Rule) -> Callable[[benches.Bench], None]:
-    """Return the function that checks a rule."""
     module = importlib.import_module(f"{_GROUPS}.{rule.group}")
     found: Callable[[benches.Bench], None] = getattr(
         module, rule.id.partition("/")[2].replace("-", "_")

@@ -99,7 +99,7 @@ def driver_test(
             ends_at=least if fail_fast else None,
         )
         if junit is not None:
-            writing.replace(junit, results.render(name, found, fail_on=least).encode())
+            writing.replace(junit, results.junit_xml(name, found, fail_on=least).encode())
         verdict = results.verdict(found, least)
         if form.is_json:
             form.document({"verdict": verdict, "rules": [_ended(item) for item in found]})

@@ -97,7 +97,6 @@ def forced_deletion(bench: benches.Bench) -> None:
 
 
 def _claim(bench: benches.Bench) -> benches.Claim:
-    """Return a claim; the kubelet has started."""
     claim = bench.claim()
     bench.start_kubelet()
     return claim

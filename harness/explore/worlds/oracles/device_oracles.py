@@ -245,5 +245,4 @@ def _exceeded(device: Object, taken: list[Object]) -> Iterator[str]:
 
 
 def _amount(text: str) -> Fraction:
-    """Return a quantity; one below zero counts as zero."""
     return max(quantities.amount(text), Fraction(0))

@@ -108,7 +108,6 @@ def is_done(pod: Object) -> bool:
 
 
 def is_ending(pod: Object) -> bool:
-    """Return whether a pod has ended, or is to end."""
     return is_done(pod) or "deletionTimestamp" in pod["metadata"]
 
 

@@ -174,5 +174,4 @@ def has_many_claims(pod: Object) -> bool:
 
 
 def is_extended(pod: Object) -> bool:
-    """Return whether a pod asks for extended resources."""
     return "resources" in pod["spec"]["containers"][0]

@@ -176,7 +176,6 @@ _NEEDS = {
 
 
 def known_hazards(drawing: parts.Setting) -> Sequence[hazards.Hazard]:
-    """Return the hazards that can show in a world."""
     if drawing.is_of_node:
         return ()
     return [

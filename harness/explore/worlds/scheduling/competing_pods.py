@@ -57,7 +57,6 @@ def _extended(sizes: world_specs.Values) -> Iterator[parts.Part]:
 
 
 def _shares(sizes: world_specs.Values) -> Iterator[parts.Part]:
-    """Yield claims for shares of one device."""
     device = {
         "name": "device-0",
         "allowMultipleAllocations": True,
