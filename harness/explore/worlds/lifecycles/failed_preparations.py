@@ -165,12 +165,13 @@ class LatePrepare(node_preparations.NodePreparations):
         api = apis.Api(self.server)
         api.delete(apis.CLAIMS, first.name, namespace=first.namespace, grace_period_s=0)
         self._served.unprepare([first], world_fixtures.NODE)
-        for _ in range(node_preparations.ATTEMPTS):
-            answers = self._served.prepare([second], world_fixtures.NODE)
-            if not isinstance(answers[second.uid], preparations.PreparationError):
-                self._done += 1
-                return
-            concurrency.sleep(node_preparations.RETRY_S)
+        if self._succeeds(lambda: self._prepare_by_call(second)):
+            self._done += 1
+
+    def _prepare_by_call(self, claim: preparations.ClaimReference) -> None:
+        answer = self._served.prepare([claim], world_fixtures.NODE)[claim.uid]
+        if isinstance(answer, preparations.PreparationError):
+            raise answer
 
     def _reference(self, name: str) -> preparations.ClaimReference:
         claim = self._get_claim(world_fixtures.NAMESPACE, name)

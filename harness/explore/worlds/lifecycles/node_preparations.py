@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -143,7 +143,8 @@ class NodePreparations(world.World):
         """Run the pod of this index from its beginning to its end; it does not end if stuck."""
         meta, names = self.meta(index), self.claims_of(index)
         gives_up = self._claim_of(index) in self.given_up
-        if self._start(meta, names, attempts=1 if gives_up else ATTEMPTS):
+        attempts = 1 if gives_up else ATTEMPTS
+        if self._succeeds(lambda: self._prepare(meta, names), attempts=attempts):
             for claim in names:
                 self.prepared.on_running(meta["name"], claim)
             self.look(meta)
@@ -151,7 +152,8 @@ class NodePreparations(world.World):
             self.prepared.on_ended(meta["name"])
         elif not gives_up:
             return
-        self._finish(meta["uid"])
+        if self._succeeds(lambda: self._unprepare(meta["uid"])):
+            self._done += 1
 
     def meta(self, index: int) -> dict[str, str]:
         return {**named(index), "namespace": world_fixtures.NAMESPACE}
@@ -166,32 +168,20 @@ class NodePreparations(world.World):
             ids = [one for device in devices for one in device.cdi_device_ids]
             self.prepared.on_noted(meta["name"], info.name, ids)
 
-    def _start(self, meta: dict[str, str], names: Sequence[str], *, attempts: int) -> bool:
+    def _succeeds(self, call: Callable[[], None], *, attempts: int = ATTEMPTS) -> bool:
+        """Try a call, again and again; return whether it has succeeded."""
         for attempt in range(attempts):
             if attempt:
                 concurrency.sleep(RETRY_S)
-            if self._are_prepared(meta, names):
+            with contextlib.suppress(preparations.PreparationError):
+                call()
                 return True
         return False
 
-    def _are_prepared(self, meta: dict[str, str], names: Sequence[str]) -> bool:
+    def _prepare(self, meta: dict[str, str], names: Sequence[str]) -> None:
         claims = [pod_claims.PodClaim(name, generated=False) for name in names]
-        try:
-            with self._called() as manager:
-                manager.prepare({"metadata": meta, "spec": {}}, claims)
-        except preparations.PreparationError:
-            return False
-        return True
-
-    def _finish(self, pod_uid: str) -> None:
-        for _ in range(ATTEMPTS):
-            try:
-                self._unprepare(pod_uid)
-            except preparations.PreparationError:
-                concurrency.sleep(RETRY_S)
-            else:
-                self._done += 1
-                return
+        with self._called() as manager:
+            manager.prepare({"metadata": meta, "spec": {}}, claims)
 
     def _unprepare(self, pod_uid: str) -> None:
         with self._called() as manager:
@@ -210,7 +200,7 @@ class NodePreparations(world.World):
     def _refuse(self) -> None:
         """Let a pod that may not use the first claim begin, which is refused, and end."""
         meta = self.meta(self.sizes["pods"])
-        self._are_prepared(meta, ["claim-1"])
+        self._succeeds(lambda: self._prepare(meta, ["claim-1"]), attempts=1)
         self._unprepare(meta["uid"])
 
     def _left_before(self) -> bytes:
