@@ -68,12 +68,10 @@ class ClusterObjects:
     def make(
         self, resource: apis.Resource, name: str, spec: Object | None = None, **metadata: Any
     ) -> Object:
-        obj = {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": {"name": name, **metadata},
-        }
-        made = obj if spec is None else {**obj, "spec": spec}
+        kind = {"apiVersion": resource.api_version, "kind": resource.kind}
+        made = {**kind, "metadata": {"name": name, **metadata}}
+        if spec is not None:
+            made["spec"] = spec
         return self.api.create(resource, made, namespace=self.namespace)
 
     def found(self, resource: apis.Resource, name: str) -> Object:
@@ -99,14 +97,9 @@ class ClusterObjects:
     def remove_claim(self, name: str) -> None:
         """Delete a claim by force: without its finalizers and at once."""
         self.remove(apis.CLAIMS, name)
-        try:  # a merge patch would re-write parameters
-            self.api.patch(
-                apis.CLAIMS,
-                name,
-                _NO_FINALIZERS,
-                namespace=self.namespace,
-                kind=apis.PatchKind.JSON,
-            )
+        kind = apis.PatchKind.JSON  # a merge patch would re-write parameters
+        try:
+            self.api.patch(apis.CLAIMS, name, _NO_FINALIZERS, namespace=self.namespace, kind=kind)
         except apis.ApiError as error:
             if error.code not in (404, 422):  # gone, or without finalizers
                 raise

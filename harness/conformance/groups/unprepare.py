@@ -50,11 +50,7 @@ def after_restart(bench: benches.Bench) -> None:
 
 
 def deleted_while_down(bench: benches.Bench) -> None:
-    claim = bench.prepared_claim()
-    bench.require_restarts()
-    bench.instance.kill()
-    bench.remove(claim)
-    bench.start_again()
+    claim = _deleted_while_down(bench)
     bench.unprepared(claim, "of a claim that was deleted while the driver was down")
     requirements.require_gone(bench, "for a claim that was deleted while the driver was down")
     requirements.require_free(
@@ -64,11 +60,7 @@ def deleted_while_down(bench: benches.Bench) -> None:
 
 def reconciled(bench: benches.Bench) -> None:
     """No call ever comes for the claim."""
-    claim = bench.prepared_claim()
-    bench.require_restarts()
-    bench.instance.kill()
-    bench.remove(claim)
-    bench.start_again()
+    claim = _deleted_while_down(bench)
     try:
         requirements.require_free(
             bench, claim, "of a claim that is gone, after a restart of the driver,"
@@ -86,6 +78,15 @@ def by_uid(bench: benches.Bench) -> None:
     requirements.require_defined(bench, devices, "after Unprepare of another uid")
     if not claim.devices[0].is_shared:
         _require_still_held(bench, claim)
+
+
+def _deleted_while_down(bench: benches.Bench) -> benches.Claim:
+    claim = bench.prepared_claim()
+    bench.require_restarts()
+    bench.instance.kill()
+    bench.remove(claim)
+    bench.start_again()
+    return claim
 
 
 def _require_still_held(bench: benches.Bench, claim: benches.Claim) -> None:
