@@ -12,7 +12,7 @@ from harness.comparison.documents import Answer
 from harness.report import escaping
 
 _VALUES_MAX = 3
-"""Values of one setting that are named."""
+"""Values, settings or scenarios that one line names."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +119,6 @@ _ROWS_MAX = 8
 _FAILURES_MAX = 5
 _REASON_MAX = 300
 """Characters of what one run found."""
-_SOME = 3
-"""Settings or scenarios that one line names."""
 _EXPECTED = ("judges", "settings.subject", "subject", "versions.")
 """Beginnings of settings that differ because the program does, or of which another line tells."""
 _TITLES = {
@@ -197,9 +195,9 @@ def _cautions(comparison: documents.Comparison) -> Iterator[str]:
     yield from comparison.cautions
     keys = [item.key for item in comparison.settings if not item.key.startswith(_EXPECTED)]
     if keys:
-        yield f"settings that differ: {comparing.shortened(list(dict.fromkeys(keys)), _SOME)}"
+        yield f"settings that differ: {comparing.shortened(list(dict.fromkeys(keys)), _VALUES_MAX)}"
     if names := [f"{item.scenario} ({item.reason})" for item in comparison.not_compared]:
-        yield f"not compared: {comparing.shortened(list(dict.fromkeys(names)), _SOME)}"
+        yield f"not compared: {comparing.shortened(list(dict.fromkeys(names)), _VALUES_MAX)}"
     if not any(side.caught or side.missed for side in comparison.sides):
         yield "no side has positive controls, which would show that its runs can find something"
     for side in comparison.sides:

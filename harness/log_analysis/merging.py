@@ -50,6 +50,8 @@ _SUPPRESSED = re.compile(rb"\bSuppressed (\d+) messages from ")
 """The sentence of journald about lines that it did not keep."""
 _HEADER_MAX = 4096
 """Longest line of text, in bytes, that is analysed."""
+_Place = tuple[text_blocks.LogText, int, int]
+"""The file of a line, its number, and its place in the decompressed file."""
 
 
 def records(file: text_blocks.LogText) -> Iterator[LogRecord]:
@@ -65,7 +67,7 @@ def records(file: text_blocks.LogText) -> Iterator[LogRecord]:
             number += text.count(b"\n", counted, start)
             counted = start
             read = _of_text if found.re is _TEXT else _of_json
-            record = read(file, block, found, number, start)
+            record = read((file, number, block.offset + start), text, found, start)
             if record is not None:
                 count += 1
                 yield record
@@ -93,14 +95,8 @@ def _hits(text: bytes) -> Iterator[re.Match[bytes]]:
     return iter(sorted([*in_json, *_TEXT.finditer(text)], key=re.Match[bytes].start))
 
 
-def _of_text(
-    file: text_blocks.LogText,
-    block: text_blocks.Block,
-    found: re.Match[bytes],
-    number: int,
-    start: int,
-) -> LogRecord | None:
-    text, (place, after) = block.text, found.span()
+def _of_text(at: _Place, text: bytes, found: re.Match[bytes], start: int) -> LogRecord | None:
+    place, after = found.span()
     header = _HEADER.fullmatch(text, start, place) if place - start <= _HEADER_MAX else None
     if header is None:
         return None
@@ -111,7 +107,7 @@ def _of_text(
     process = (header[1] or b"").decode()
     if len(line) > _HEADER_MAX:
         line = line[:_HEADER_MAX]
-    return LogRecord(file, number, block.offset + start, message, line, document, None, process)
+    return LogRecord(*at, message, line, document, None, process)
 
 
 def _line(text: bytes, start: int, after: int) -> bytes:
@@ -145,14 +141,8 @@ def _document(text: bytes, start: int) -> bytes:
     return b""
 
 
-def _of_json(
-    file: text_blocks.LogText,
-    block: text_blocks.Block,
-    found: re.Match[bytes],
-    number: int,
-    start: int,
-) -> LogRecord | None:
-    message, line = messages.BY_TEXT[found[1]], _line(block.text, start, found.end())
+def _of_json(at: _Place, text: bytes, found: re.Match[bytes], start: int) -> LogRecord | None:
+    message, line = messages.BY_TEXT[found[1]], _line(text, start, found.end())
     begin = line.find(b"{")
     try:
         fields: Any = msgspec.json.decode(line[begin:]) if begin >= 0 else None
@@ -162,9 +152,7 @@ def _of_json(
         return None
     kept = {key: fields[key] for key in _KEYS if key in fields}
     document = line if message in messages.GATHER_ENDS else b""
-    return LogRecord(
-        file, number, block.offset + start, message, line[:_HEADER_MAX], document, kept
-    )
+    return LogRecord(*at, message, line[:_HEADER_MAX], document, kept)
 
 
 _VARYING = re.compile(r"\.(?:gz|xz|zst|log|json|txt)\b|[\d._-]+|part", re.I)

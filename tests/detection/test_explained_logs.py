@@ -47,13 +47,13 @@ def analysed(log: explored_logs.ExploredLog, tmp_path: pathlib.Path) -> analysis
     [*((name, "text") for name in DEFECTS), ("assume-cache-early-return", "json")],
 )
 def test_the_race_of_a_defect_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, defect: str, form: klog.Form
+    tmp_path: pathlib.Path, defect: str, form: klog.Form
 ) -> None:
     named = set()
     first = FIRST.get(defect, 0)
     for number in range(first, first + SEEDS):
         log = explored_logs.explore(
-            monkeypatch, "two-claims-one-device", number=number, defects=[defect], form=form
+            "two-claims-one-device", number=number, defects=[defect], form=form
         )
         analysis = analysed(log, tmp_path)
         assert analysis.verdict.exit_code == (10 if log.doubles else 0), number
@@ -61,11 +61,11 @@ def test_the_race_of_a_defect_is_named(
     assert named == {DEFECTS[defect]}
 
 
-def test_a_lost_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+def test_a_lost_answer_is_named(tmp_path: pathlib.Path) -> None:
     """The race that correct code has, too; three of these interleavings show it."""
     named = set()
     for number in range(187, 207):
-        log = explored_logs.explore(monkeypatch, "answer-lost", number=number)
+        log = explored_logs.explore("answer-lost", number=number)
         analysis = analysed(log, tmp_path)
         named |= {(item.cause.signature, item.cause.is_certain) for item in analysis.findings}
     assert named == {(Signature.LOST_ANSWER, True)}
@@ -73,10 +73,10 @@ def test_a_lost_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: pathl
 
 @pytest.mark.parametrize("world", CORRECT)
 def test_correct_code_has_no_double_allocation_in_its_log(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, world: str
+    tmp_path: pathlib.Path, world: str
 ) -> None:
     for number in range(SEEDS // 2):
-        log = explored_logs.explore(monkeypatch, world, number=number)
+        log = explored_logs.explore(world, number=number)
         analysis = analysed(log, tmp_path)
         assert (list(analysis.findings), log.doubles) == ([], {}), number
         assert analysis.verdict is Verdict.VALID, (number, analysis.reasons)

@@ -5,8 +5,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from harness import concurrency, seeds
 from harness.apiserver.scheme import resources
 from harness.explore.runtime import scheduler
@@ -24,16 +22,10 @@ class ExploredLog:
 
 
 def explore(
-    monkeypatch: pytest.MonkeyPatch,
-    world_name: str,
-    *,
-    number: int,
-    defects: Sequence[str] = (),
-    form: klog.Form = "text",
+    world_name: str, *, number: int, defects: Sequence[str] = (), form: klog.Form = "text"
 ) -> ExploredLog:
     """Run a world to its end, whatever happens in it; `number` chooses the interleaving."""
-    monkeypatch.setattr(world.World, "oracles", lambda _: ())
-    spec = world_catalogue.sized(world_name, {})
+    spec = dataclasses.replace(world_catalogue.sized(world_name, {}), oracles=())
     strategy = search_campaign.STRATEGIES["pct"](seeds.Seeds(7).stream("explore", number))
     lines: list[str] = []
     worlds: list[world.World] = []

@@ -29,7 +29,7 @@ Why nothing is lost:
   races as if it had the lock: so deadlocks lose nothing. Batons (`concurrency.Baton`) are like
   locks in this.
 - A write of the API server changes the objects of its resource, and commutes with those of others,
-  if no oracle looks at both (`server_objects`). Versions come from one counter for all resources,
+  if no oracle looks at both (`api_server`). Versions come from one counter for all resources,
   but the versions of two resources are never compared. Creations and deletions use everything.
 - A timer that may expire early, and does not, is tried at the last place where it may before a
   moment in which no task could run. From there its races lead to the earlier places. When all tasks
@@ -44,7 +44,7 @@ Why nothing is lost:
 
 States are not remembered: they are not captured, only what has led to them, and no two runs here
 lead to the same state in that sense. Some runs are not covered: other places
-at which a task is replaced, more early timers than `timers.EARLY_MAX`, other orders of one
+at which a task is replaced, more early timers than `tasks.EARLY_MAX`, other orders of one
 notification's waiters. Locks without contention (`WorldSpec.private_locks`) are no places at which
 a task is replaced.
 """
