@@ -10,17 +10,6 @@ RETRY_S = 0.2
 """Wait between two tries to ask what is served, in seconds."""
 
 
-def served(api: apis.Api, versions: Sequence[apis.Resource]) -> apis.Resource | None:
-    """Return the first of these versions of a resource that the API server serves, or None.
-
-    Raises ApiError or TransportError if the API server does not answer.
-    """
-    for resource in versions:
-        if resource.plural in api.served(resource):
-            return resource
-    return None
-
-
 class ServedInformer:
     """Follows a collection if it is served."""
 
@@ -43,7 +32,7 @@ class ServedInformer:
 
         Raises KubeconfigError and ClusterError as `informers.Informer.wait_synced` does.
         """
-        resource = self._ask(timeout_s)
+        resource = self.served(timeout_s=timeout_s)
         if resource is None:
             return
         self._informer = informers.Informer(
@@ -71,11 +60,13 @@ class ServedInformer:
         if self._informer is not None:
             self._informer.stop()
 
-    def _ask(self, timeout_s: float) -> apis.Resource | None:
+    def served(self, *, timeout_s: float) -> apis.Resource | None:
+        """Return the first of the versions that the API server serves. Raises ClusterError."""
         deadline_s = concurrency.monotonic_s() + timeout_s
         while True:
             try:
-                return served(self._api, self._versions)
+                serves = self._api.served
+                return next((it for it in self._versions if it.plural in serves(it)), None)
             except (transports.TransportError, apis.ApiError) as error:
                 if concurrency.monotonic_s() > deadline_s:
                     raise errors.ClusterError(

@@ -3,7 +3,6 @@
 from typing import Any
 
 CONTENT_TYPE = "application/json"
-GONE = 410
 
 
 def failure(
@@ -26,4 +25,4 @@ def failure(
 def expired(version: int) -> dict[str, Any]:
     """Return the Status that ends a watch whose versions the API server has forgotten."""
     message = f"too old resource version: {max(0, version - 1)} ({version})"
-    return failure(GONE, "Expired", message)
+    return failure(410, "Expired", message)

@@ -1,7 +1,4 @@
-"""Faults on a real server: their API, and what is special about them there.
-
-What faults do on each carrier is tested in tests/unit/fault_proxy.
-"""
+"""Faults on a real server: their API, and what the fault proxy does not do."""
 
 import asyncio
 from concurrent import futures

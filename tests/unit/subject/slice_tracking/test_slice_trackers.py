@@ -180,4 +180,5 @@ def test_the_newest_served_version_is_followed(
     versions: tuple[str, ...], expected: apis.Resource | None
 ) -> None:
     api = apis.Api(Discovery(*versions))  # type: ignore[arg-type]
-    assert served_informers.served(api, taint_rules.VERSIONS) is expected
+    informer = served_informers.ServedInformer(api, taint_rules.VERSIONS, ())
+    assert informer.served(timeout_s=1) is expected
