@@ -47,9 +47,9 @@ def kept(ports: Sequence[int]) -> Iterator[None]:
             try:
                 sockets.enter_context(keeper(port))
             except OSError as error:
+                why = os.strerror(error.errno or 0).lower()
                 raise errors.ClusterError(
                     f"expected port {port} of {ADDRESS} to be free for the API server that is being "
-                    f"restarted ({os.strerror(error.errno or 0).lower()}): another program took it, "
-                    "so run again"
+                    f"restarted ({why}): another program took it, so run again"
                 ) from error
         yield

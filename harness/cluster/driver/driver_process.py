@@ -7,7 +7,7 @@ import itertools
 import os
 import pathlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from harness import clocks, errors, processes, writing
@@ -104,7 +104,8 @@ def run(options: DriverOptions) -> int:
         api = apis.Api(transport)
         moments = served_drivers.MomentActions(settings, options.state)
         served = [_served(options, name, api, settings, moments) for name in options.names]
-        running.enter_context(_publishing(options, api))
+        if options.devices:
+            _publish(options, api, running)
         for one, node in itertools.product(served, options.nodes):
             name = one.driver.name
             endpoint, registration = options.endpoint(name, node), options.registration(name, node)
@@ -206,35 +207,26 @@ class _Plugin:
         sys.stdout.flush()
 
 
-@contextlib.contextmanager
-def _publishing(options: DriverOptions, api: apis.Api) -> Iterator[None]:
+def _publish(options: DriverOptions, api: apis.Api, running: contextlib.ExitStack) -> None:
     """Publish the devices of each driver on each node; remove the slices at a clean end.
 
     The slices of one instance beside others stay: they are those of its successor.
     """
-    if not options.devices:
-        yield
-        return
     publishers = [
         slice_publishing.SlicePublisher(api, driver=name, node=node, devices=options.devices)
         for name, node in itertools.product(options.names, options.nodes)
     ]
     informer = informers.Informer(api, apis.SLICES, name="slices", handlers=publishers, trims=True)
+    for publisher in publishers if not options.instance else ():
+        running.callback(publisher.remove)
     informer.start()
+    running.callback(informer.stop)
     informer.wait_synced(timeout_s=_PUBLISHED_S)
     for publisher in publishers:
         publisher.start()
+        running.callback(publisher.stop)
     for publisher in publishers:
         publisher.wait_published(timeout_s=_PUBLISHED_S)
-    try:
-        yield
-    finally:
-        for publisher in publishers:
-            publisher.stop()
-        informer.stop()
-        if not options.instance:
-            for publisher in publishers:
-                publisher.remove()
 
 
 def equal_devices(count: int) -> tuple[Object, ...]:

@@ -6,7 +6,6 @@ instances of a driver can share the folder.
 
 import glob
 import pathlib
-from collections.abc import Iterable
 
 import msgspec
 
@@ -82,8 +81,16 @@ class PreparedClaims:
 
     def load(self) -> list[PreparedClaim]:
         """Read all files, see `damaged` for those that cannot be read; return the claims."""
-        self.damaged = {}
-        self._claims = {(claim.node, claim.uid): claim for claim in self._read()}
+        self.damaged, self._claims = {}, {}
+        pattern = f"{node_folders.pattern(self._template)}/{glob.escape(self._driver)}/*.json"
+        found = sorted(glob.glob(pattern)) if self._template else ()  # noqa: PTH207 - absolute
+        for path in map(pathlib.Path, found):
+            try:
+                claim = self._read(path)
+            except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+                self.damaged[path] = str(error)
+            else:
+                self._claims[claim.node, claim.uid] = claim
         return list(self._claims.values())
 
     def find(self, node: str, uid: str) -> PreparedClaim | None:
@@ -112,16 +119,7 @@ class PreparedClaims:
             self.damaged.pop(path, None)
         self._claims.pop((node, uid), None)
 
-    def _read(self) -> Iterable[PreparedClaim]:
-        if self._template:
-            pattern = f"{node_folders.pattern(self._template)}/{glob.escape(self._driver)}/*.json"
-            for path in map(pathlib.Path, sorted(glob.glob(pattern))):  # noqa: PTH207 - absolute
-                try:
-                    yield self._read_file(path)
-                except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-                    self.damaged[path] = str(error)
-
-    def _read_file(self, path: pathlib.Path) -> PreparedClaim:
+    def _read(self, path: pathlib.Path) -> PreparedClaim:
         """Return the claim of a file, which is never changed but only replaced."""
         found = path.stat()
         changed = found.st_ino, found.st_mtime_ns
