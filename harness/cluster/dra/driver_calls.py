@@ -122,7 +122,13 @@ class Attempt:
 
         Raises PreparationError if one was not handled, or for an answer about an unknown claim.
         """
-        answers = self._answers(part, call)
+        try:
+            answers = call()
+        except CallFailedError as error:
+            self.refused(part, error)
+            for info in part if self._call == "unprepare" else ():
+                self._handled(info)
+            raise CallFailedError(error.code, f"{self._method}: {error}") from error
         for info in part:
             answer = answers.get(info.uid, _SKIPPED)
             if isinstance(answer, preparations.PreparationError):
@@ -130,9 +136,9 @@ class Attempt:
             else:
                 note(info, answer)
                 self._handled(info)
-        error = _problem(self._method, part, answers)
-        if error is not None:
-            raise error
+        problem = _problem(self._method, part, answers)
+        if problem is not None:
+            raise problem
 
     def finish(self) -> None:
         """Journal the claims that have no driver, after all drivers have succeeded."""
@@ -156,17 +162,6 @@ class Attempt:
             self._write(records.Prepared(**about, shared=info.shared))
         else:
             self._write(records.Unprepared(**about))
-
-    def _answers(
-        self, part: Sequence[claim_infos.ClaimInfo], call: Callable[[], Mapping[str, Any]]
-    ) -> Mapping[str, Any]:
-        try:
-            return call()
-        except CallFailedError as error:
-            self.refused(part, error)
-            for info in part if self._call == "unprepare" else ():
-                self._handled(info)
-            raise CallFailedError(error.code, f"{self._method}: {error}") from error
 
     def _handled(self, info: claim_infos.ClaimInfo) -> None:
         self._left[info.uid] -= 1

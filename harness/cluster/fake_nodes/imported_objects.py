@@ -7,7 +7,7 @@ select the run's devices only.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from harness.cluster.fake_nodes import fake_objects
@@ -64,21 +64,14 @@ class ImportedObjects:
 
     def templates(self) -> Iterator[Object]:
         for obj in self._of_kind("ResourceClaimTemplate"):
-            spec = self._with_classes(obj.get("spec"))
+            spec = _replaced(obj.get("spec"), self._with_class)
             yield self._made(obj, obj["metadata"]["name"], spec)
 
-    def _with_classes(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._with_classes(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        classes = self._pools.imported.classes if self._pools.imported else {}
-        return {
-            key: self._pools.imported_class(item)
-            if key == "deviceClassName" and item in classes
-            else self._with_classes(item)
-            for key, item in value.items()
-        }
+    def _with_class(self, part: Object) -> Object:
+        name = part.get("deviceClassName")
+        if self._pools.imported is None or name not in self._pools.imported.classes:
+            return part
+        return {**part, "deviceClassName": self._pools.imported_class(name)}
 
     # ------------------------------------------------------------------------- nodes
 
@@ -143,18 +136,15 @@ class ImportedObjects:
         if place.get("nodeName"):
             changed["nodeName"] = self._node_name(place["nodeName"], copy)
         if place.get("nodeSelector"):
-            changed["nodeSelector"] = self._selector(place["nodeSelector"], copy)
-        return changed
 
-    def _selector(self, value: Any, copy: int) -> Any:
-        if isinstance(value, list):
-            return [self._selector(item, copy) for item in value]
-        if not isinstance(value, dict):
-            return value
-        if imported_pools.is_of_names(value):
-            values = [self._node_name(name, copy) for name in value.get("values") or ()]
-            return {**value, "values": values}
-        return {key: self._selector(item, copy) for key, item in value.items()}
+            def renamed(part: Object) -> Object:
+                if not imported_pools.is_of_names(part):
+                    return part
+                values = [self._node_name(name, copy) for name in part.get("values") or ()]
+                return {**part, "values": values}
+
+            changed["nodeSelector"] = _replaced(place["nodeSelector"], renamed)
+        return changed
 
     # ------------------------------------------------------------------------- rules
 
@@ -191,6 +181,15 @@ class ImportedObjects:
 
 
 _OUTLINE = ("apiVersion", "kind", "metadata", "spec")
+
+
+def _replaced(value: Any, change: Callable[[Object], Object]) -> Any:
+    """Return a document in which `change` has replaced objects, from the outside to the inside."""
+    if isinstance(value, list):
+        return [_replaced(item, change) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _replaced(item, change) for key, item in change(value).items()}
 
 
 def _names_nodes(place: Object) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 import os
 import pathlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent import futures
 from typing import Any, Self
 
@@ -65,7 +65,10 @@ class Server:
         """
         hidden = f".{secrets.token_hex(8)}"
         try:
-            with _opened(self._path.parent) as folder:  # its number keeps any path short
+            with contextlib.ExitStack() as opened:
+                folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+                opened.callback(os.close, folder)
+                # the folder's number keeps any path short
                 self._server.add_insecure_port(f"unix:/proc/self/fd/{folder}/{hidden}")
                 os.rename(hidden, self._path.name, src_dir_fd=folder, dst_dir_fd=folder)
                 return os.stat(self._path.name, dir_fd=folder, follow_symlinks=False)
@@ -73,15 +76,6 @@ class Server:
             raise errors.UsageError(
                 f"{self._path}: expected a place for a socket ({error}): name another folder"
             ) from error
-
-
-@contextlib.contextmanager
-def _opened(folder: pathlib.Path) -> Iterator[int]:
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield number
-    finally:
-        os.close(number)
 
 
 class _Handlers(grpc.GenericRpcHandler):
