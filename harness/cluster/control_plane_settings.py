@@ -5,10 +5,8 @@ import yaml
 from harness.scenario import profiles
 
 CONTROLLER_REQUESTS = {"kube-api-qps": "1000", "kube-api-burst": "2000"}
-"""Client rate limits of kube-controller-manager if its claim controller serves the load.
-
-The default of 20 requests/s would limit the throughput of the whole run.
-"""
+"""Client rate limits of kube-controller-manager if its claim controller serves the load. The
+default of 20 requests/s would limit the throughput of the whole run."""
 AUDIT_LOG_MIB_MAX = 4096
 """Large enough for a whole run: rotation would split the history into several files."""
 _RECORDED = (

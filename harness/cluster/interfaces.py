@@ -19,19 +19,15 @@ class Capabilities:
     """
 
     exclusive: bool = True
-    """The cluster serves this run only.
-
-    False: others use it, so all names carry the run's id and no fault may harm the cluster.
-    """
+    """The cluster serves this run only. False: others use it, so all names carry the run's id and
+    no fault may harm the cluster."""
     protobuf: bool = True
     """kube-scheduler uses protobuf, which is its default content type, instead of JSON."""
     scheduler: bool = False
     """The cluster runs its own kube-scheduler as `default-scheduler`."""
     claim_controller: bool = False
-    """The cluster runs its own ResourceClaim controller.
-
-    The harness's controller must not run then.
-    """
+    """The cluster runs its own ResourceClaim controller. The harness's controller must not run
+    then."""
     namespace_controller: bool = True
     """A controller empties and removes namespaces that are being deleted."""
     garbage_collector: bool | None = True
@@ -57,10 +53,8 @@ class ClusterRequest:
     """Name and place of a cluster to start."""
 
     name: str
-    """Lower-case letters, digits and dashes; unique on this machine.
-
-    It contains the id of the run or worker.
-    """
+    """Lower-case letters, digits and dashes; unique on this machine. It contains the id of the run
+    or worker."""
     directory: pathlib.Path
     """Existing folder for kubeconfigs, logs and data, used by this cluster only."""
     stays: bool = False

@@ -24,18 +24,13 @@ WITHOUT_CLAIM_CONTROLLER = (
     "*,bootstrap-signer-controller,token-cleaner-controller,-resourceclaim-controller,"
     "-device-taint-eviction-controller"
 )
-"""Value of `--controllers`.
-
-It replaces kubeadm's own value, so the two controllers that kubeadm adds are repeated. Ours also
-evicts pods by taints of their devices.
-"""
+"""Value of `--controllers`. It replaces kubeadm's own value, so the two controllers that kubeadm
+adds are repeated. Ours also evicts pods by taints of their devices."""
 KUBELET_CONFIG_FILE = "/var/lib/kubelet/config.yaml"
 """Where kubeadm writes the kubelet's configuration in the node."""
 REFUSES_CGROUP_V1_SINCE = (1, 35)
-"""Kubernetes version since which the kubelet does not start on cgroup v1 by default.
-
-`failCgroupV1` came with 1.31; it is true by default since 1.35.
-"""
+"""Kubernetes version since which the kubelet does not start on cgroup v1 by default. `failCgroupV1`
+came with 1.31; it is true by default since 1.35."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

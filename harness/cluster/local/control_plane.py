@@ -37,10 +37,8 @@ NODE_MONITOR_GRACE = "240h"
 """How long a node stays Ready without a heartbeat."""
 MEMORY = pathlib.Path("/dev/shm")  # noqa: S108 - must be a tmpfs; the folder in it is private
 MEMORY_FREE_MIN_BYTES = 512 << 20
-"""Free space required in /dev/shm.
-
-A container usually has 64 MiB, which etcd's first log file alone would fill.
-"""
+"""Free space required in /dev/shm. A container usually has 64 MiB, which etcd's first log file
+alone would fill."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

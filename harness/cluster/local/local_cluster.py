@@ -27,10 +27,8 @@ USER, GROUP = "flake-hunt", "system:masters"
 API_SERVER, MANAGER = "kube-apiserver", "kube-controller-manager"
 READY_TIMEOUT_S = 60.0
 TRIES = 3
-"""Attempts to start: a port that was free may be taken a moment later.
-
-Each attempt starts all processes again with other ports.
-"""
+"""Attempts to start: a port that was free may be taken a moment later. Each attempt starts all
+processes again with other ports."""
 
 
 class PortTakenError(errors.ClusterError):
