@@ -32,7 +32,7 @@ class Made:
     devices: list[str]
     """`driver/pool/device` of the devices that it was about; empty: it is about whole pools."""
     undos: list[Callable[[], None]]
-    """What undoes it, pool by pool; empty: it stays."""
+    """One for each pool, which undoes it there; empty: it stays."""
 
     def undo(self) -> None:
         for undo in self.undos:

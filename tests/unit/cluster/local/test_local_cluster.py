@@ -52,7 +52,7 @@ def up(folder: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[Callable[..., i
         directory = tmp_path / name
         directory.mkdir()
         request = interfaces.ClusterRequest(
-            name=f"{tmp_path.name}-{name}"[-40:], directory=directory
+            name=f"{name}-{os.getpid()}-{tmp_path.name}"[:40], directory=directory
         )
         started.append(provider(folder, **changes).up(request))
         return started[-1]
