@@ -273,14 +273,14 @@ def _hold(
     held: contextlib.ExitStack, entries: Sequence[_Entry], is_wanted: Callable[[_Entry], bool]
 ) -> list[_Entry]:
     """Take the lock of each claim; keep, until the end of `held`, those that are wanted."""
-    wanted = []
+    wanted = set()
     for entry in sorted(entries, key=lambda entry: entry.info.key):
         with contextlib.ExitStack() as taken:
             taken.enter_context(entry.lock)
             if is_wanted(entry):
                 held.push(taken.pop_all())
-                wanted.append(entry)
-    return sorted(wanted, key=entries.index)
+                wanted.add(entry)
+    return [entry for entry in entries if entry in wanted]
 
 
 def _lock(info: claim_infos.ClaimInfo) -> concurrency.Lock:
