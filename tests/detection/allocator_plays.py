@@ -297,7 +297,7 @@ def world(row: Row) -> world_specs.WorldSpec:
         *(dataclasses.replace(pod, when=parts.AT_REST) for pod in literals.pods(len(row.asked))),
     ]
     nodes = [f"worker-{n}" for n in range(row.nodes)]
-    return literals.spec("", made, oracles=(), at_rest=(), node_names=nodes, binders=(1, 1))
+    return literals.spec("", made, oracles=(), at_rest=(), node_names=nodes, binders=1)
 
 
 def granted(row: Row, *defects: str) -> list[object] | str:
