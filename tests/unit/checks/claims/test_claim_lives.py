@@ -9,6 +9,7 @@ import pytest
 
 from harness.checks import check_registry, findings, judging, verdicts
 from harness.checks.claims import reservations
+from harness.checks.observed import claim_versions
 from harness.history import plans, records
 from tests.histories import building, claim_judging, judged_runs, language
 from tests.support import text_tables
@@ -190,6 +191,7 @@ def _full(pods: int) -> str:
 
 
 def test_a_claim_has_at_most_256_reservations() -> None:
+    assert reservations.most(claim_versions.ClaimVersions()) == 0
     most = reservations.RESERVATIONS_MAX
     full = claim_judging.judge("claim_reservations", _full(most))
     assert full.verdict is VALID
@@ -265,6 +267,15 @@ def test_a_creation_without_an_answer_may_be_repeated(uid: str, kind: str, count
     assert answer.violation_count == count
 
 
+def test_in_a_script_no_fault_excuses_a_repeated_creation() -> None:
+    lost = _hit("lose-response", "resourceclaims", "", verb="create", uid="uid-a")
+    scripted = claim_judging.plan(settings={"traffic": {"profile": "script", "steps": []}})
+    check = CHECKS["generated_claims"]
+    body = language.observe("p:? a<p b<p p?b")
+    seen = claim_judging.evidence(body, [check], of=scripted, applied=[lost])
+    assert judged_runs.examined(check.judge(seen)).violation_count == 1
+
+
 @pytest.mark.parametrize(
     "kind", ["kill-process", "restart-process", "restart-api-server", "stale-list"]
 )
@@ -335,6 +346,9 @@ RUNNING = [GROUP, NEW, POD, RESERVED, pod(6, node="w")]
 GOOD = [*RUNNING, pod(7, node="w", kind="DELETED"), claim(8), group(9, "DELETED"), claim(10)]
 OF_POD = claim(3, owner="Pod", kind="ADDED")
 OTHERS = [group(2, name="h"), NEW, RESERVED]
+GROUP_OF_OTHERS = language.edited(
+    GROUP, lambda value: value["spec"]["resourceClaims"][0].update(resourceClaimTemplateName="u")
+)
 FOR_JOB = claim(5, FOR_GROUP | {"apiGroup": "batch", "resource": "jobs"})
 GAP = language.gap("podgroups", 3, 3)
 
@@ -356,6 +370,7 @@ GAP = language.gap("podgroups", 3, 3)
             "claim c was deallocated while pod p used",
         ),
         ("bound_pods", [GROUP, NEW, POD, RUNNING[-1]], "pod p: claim c was not allocated and"),
+        ("generated_claims", [GROUP_OF_OTHERS, OF_POD, POD, claim(5)], ""),
         ("bound_pods", [GROUP, NEW, POD, FOR_JOB, RUNNING[-1]], "pod p: claim c was not allocated"),
     ],
 )

@@ -28,6 +28,10 @@ def held(*results: dict[str, Any], requests: Any = ()) -> dict[str, claim_events
     return claim_events.held(allocation, asked)
 
 
+def test_what_is_not_allocated_holds_nothing() -> None:
+    assert claim_events.held(None, observed_claims.DeviceClaim()) == {}
+
+
 @pytest.mark.parametrize(
     ("results", "how"),
     [

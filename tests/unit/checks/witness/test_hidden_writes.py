@@ -272,6 +272,19 @@ def test_an_answer_that_wrote_nothing_does_not_end_the_writes_of_a_killed_server
     assert (found.difference_count, found.lost) == (0, 1)
 
 
+def test_a_write_before_others_that_were_logged_is_not_lost_by_the_kill() -> None:
+    """The recorder has seen it late, in the second before the kill."""
+    body = seen()
+    late = [
+        msgspec.structs.replace(item, ts_ns=_second(3.4))
+        if isinstance(item, records.Observation) and item.resource_version == 1
+        else item
+        for item in body
+    ]
+    ends = [(_second(KILL_S), _second(KILL_S))]
+    assert audit_logs.compared(late, told(1), ends=ends).difference_count
+
+
 def test_a_write_in_a_window_that_the_log_has_otherwise_is_a_difference() -> None:
     log = told(0)
     log[2]["responseObject"]["status"] = {}
