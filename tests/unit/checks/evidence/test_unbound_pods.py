@@ -12,8 +12,9 @@ from tests.histories.placements import pod
 def of_scheduler(name: str, scheduler: str, message: str = "", **more: Any) -> placements.Event:
     event = pod(name, **more)
     condition = {"type": "PodScheduled", "status": "False", "message": message}
+    ready = {"type": "Ready", "status": "False", "message": "not ready"}
     event.obj["spec"]["schedulerName"] = scheduler
-    event.obj["status"]["conditions"] = [condition] if message else []
+    event.obj["status"]["conditions"] = [ready, condition] if message else [ready]
     return event
 
 
