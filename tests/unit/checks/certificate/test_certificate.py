@@ -208,3 +208,13 @@ def test_too_little_load_makes_unknown_and_names_an_error(
     assert judgement.verdict is (UNKNOWN if reason else VALID)
     error = "; the most frequent API error: create pods 409 AlreadyExists (once)"
     assert not reason or judgement.reason == reason + error
+
+
+@pytest.mark.parametrize("damage", [[], [damages.garbled(SEEN, 6)]])
+def test_a_run_that_bound_no_pod_says_so_if_all_was_seen(
+    tmp_path: pathlib.Path, damage: list[damages.Damage]
+) -> None:
+    wanted = plans.Requirements(allocations_min=1, pods_running_min=1)
+    judgement = judged_runs.judge(tmp_path, "p:a a+D1 a^p", *damage, requirements=wanted)
+    assert judgement.verdict is UNKNOWN
+    assert ("no pod was bound by the scheduler" in judgement.reason) is (not damage)

@@ -349,6 +349,11 @@ OTHERS = [group(2, name="h"), NEW, RESERVED]
 GROUP_OF_OTHERS = language.edited(
     GROUP, lambda value: value["spec"]["resourceClaims"][0].update(resourceClaimTemplateName="u")
 )
+PEER = language.edited(pod(7), lambda value: value["metadata"].update(name="q", uid="q"))
+WITH_ANOTHER = language.edited(
+    pod(6, node="w", kind="ADDED"),
+    lambda value: value["status"]["resourceClaimStatuses"][0].update(resourceClaimName="d"),
+)
 FOR_JOB = claim(5, FOR_GROUP | {"apiGroup": "batch", "resource": "jobs"})
 GAP = language.gap("podgroups", 3, 3)
 
@@ -371,6 +376,8 @@ GAP = language.gap("podgroups", 3, 3)
         ),
         ("bound_pods", [GROUP, NEW, POD, RUNNING[-1]], "pod p: claim c was not allocated and"),
         ("generated_claims", [GROUP_OF_OTHERS, OF_POD, POD, claim(5)], ""),
+        ("claims_in_use", [*RUNNING, PEER], ""),
+        ("claims_in_use", [GROUP, NEW, RESERVED, WITH_ANOTHER, claim(7)], ""),
         ("bound_pods", [GROUP, NEW, POD, FOR_JOB, RUNNING[-1]], "pod p: claim c was not allocated"),
     ],
 )

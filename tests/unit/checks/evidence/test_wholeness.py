@@ -48,7 +48,8 @@ def test_a_revision_that_is_missing(seen: list[int], expected: str) -> None:
     whole = wholeness.Wholeness(is_dense=True)
     for rv in seen:
         whole.observed.add("uid", rv)
-    for purpose, version in (("first", 3), ("final", 7)):
+    for purpose, version, earlier_or_later in (("first", 3, 1), ("final", 7, 9)):
+        whole.see_list(language.listed("nodes", purpose, earlier_or_later))
         whole.see_list(language.listed("pods", purpose, version))
     whole.conclude({hold_history.HoldHistory: hold_history.HoldHistory()})
     assert whole.found.answer(wholeness.DENSE) == expected
