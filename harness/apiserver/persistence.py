@@ -1,8 +1,9 @@
 """The data directory of an API server: one file with a line of JSON for each commit.
 
 The first line names a version. The lines up to that version are the objects as they were then, the
-lines after it are the commits since. A start reads the file, cuts off a last line that a kill left
-half written, moves the oldest commits into the objects, and writes the file again.
+lines after it are the commits since. A start reads the file and cuts off a last line that a kill
+left half written. If there are many commits, it moves the oldest ones into the objects, and writes
+the file again.
 
 A response or a watch event is sent only after the lines of its commits are with the operating
 system, so that the death of the process loses nothing that was acknowledged. Nothing is
@@ -14,6 +15,7 @@ Not in here: when responses are sent (`server.servers`), and the meaning of a co
 
 import collections
 import fcntl
+import io
 import itertools
 import os
 import pathlib
@@ -27,7 +29,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects, watch_cache
 
 COMMITS, _LOCK = "commits.jsonl", "lock"
-CHANGES_MAX = 50_000
+CHANGES_MAX = 100_000
 """Number of commits that a start keeps, for watches that resume; older ones become objects."""
 _RESOURCES = {item.qualified: item for item in map(resources.table_of, resources.STORED)}
 
@@ -98,12 +100,17 @@ def open_journal(
     """
     path = folder / COMMITS
     with writing.explained(path):
-        whole, newline, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
-        past = _read(path, whole.split(b"\n")) if newline else None
+        path.touch(writing.PRIVATE)
+        past, size, is_moved = _read(path)
+        cut_bytes = path.stat().st_size - size
         store = make_store(past)
-        content = b"".join(_lines(past or store.as_past()))
-        writing.write_whole(path, content, mode=writing.PRIVATE)
-        journal = Journal(path, cut_bytes=len(torn))
+        if past is None or is_moved:
+            content = io.BytesIO()
+            content.writelines(_lines(past or store.as_past()))
+            writing.write_whole(path, content.getbuffer(), mode=writing.PRIVATE)
+        elif cut_bytes:
+            os.truncate(path, size)
+        journal = Journal(path, cut_bytes=cut_bytes)
     store.listen(journal.append)
     return store, journal
 
@@ -116,15 +123,18 @@ def unwritable(error: OSError) -> errors.StorageError:
     )
 
 
-def _read(path: pathlib.Path, lines: list[bytes]) -> watch_cache.Past:
+def _read(path: pathlib.Path) -> tuple[watch_cache.Past | None, int, bool]:
+    """Return the past, the size of its lines, and whether commits were moved into the objects."""
     objects: dict[tuple[str, str, str], watch_cache.Commit] = {}
     changes: collections.deque[watch_cache.Commit] = collections.deque()
-    number = 1
+    number = size = first = version = 0
     try:
-        version = _head_decoder.decode(lines[0]).version
-        for text in lines[1:]:
-            number += 1
-            changes.append(_decode(text))
+        for number, line in enumerate(_whole_lines(path), 1):
+            size += len(line)
+            if number == 1:
+                first = version = _head_decoder.decode(line).version
+                continue
+            changes.append(_decode(line))
             while changes and (
                 changes[0].object.resource_version <= version or len(changes) > CHANGES_MAX
             ):
@@ -139,7 +149,13 @@ def _read(path: pathlib.Path, lines: list[bytes]) -> watch_cache.Past:
             f"{path} is damaged in line {number}: {error}; restore it from a copy, or start with "
             "an empty directory (nothing was changed)"
         ) from error
-    return watch_cache.Past(version=version, objects=objects.values(), changes=changes)
+    past = watch_cache.Past(version=version, objects=objects.values(), changes=changes)
+    return past if number else None, size, version > first
+
+
+def _whole_lines(path: pathlib.Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from itertools.takewhile(lambda line: line.endswith(b"\n"), file)
 
 
 def _lines(past: watch_cache.Past) -> Iterator[bytes]:

@@ -29,21 +29,46 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return document
 
 
+class _Owner(msgspec.Struct):
+    uid: str
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    name: str
+    uid: str
+    resource_version: str
+    namespace: str = ""
+    labels: dict[str, str] | None = None
+    owner_references: list[_Owner] | None = None
+    deletion_timestamp: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+_object_decoder = msgspec.json.Decoder(_Object)
+
+
 def revive(data: bytes) -> Stored:
     """Restore a stored object from its JSON; raises an error of any kind if it is malformed."""
-    meta = json_codec.decode(data)["metadata"]
-    return _stored(meta, int(meta["resourceVersion"]), data)
+    meta = _object_decoder.decode(data).metadata
+    return Stored(
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=int(meta.resource_version),
+        labels=tuple((meta.labels or {}).items()),
+        owners=tuple([owner.uid for owner in meta.owner_references or ()]),
+        deleting=meta.deletion_timestamp is not None,
+        data=data,
+    )
 
 
 def store(document: Document, resource_version: int) -> Stored:
     """Encode a document as a stored object; sets its metadata.resourceVersion in place."""
     meta = document["metadata"]
     meta["resourceVersion"] = str(resource_version)
-    ordered = {"kind": None, "apiVersion": None, "metadata": None, **document}
-    return _stored(meta, resource_version, json_codec.encode(ordered))
-
-
-def _stored(meta: Document, resource_version: int, data: bytes) -> Stored:
     return Stored(
         namespace=meta.get("namespace", ""),
         name=meta["name"],
@@ -52,7 +77,7 @@ def _stored(meta: Document, resource_version: int, data: bytes) -> Stored:
         labels=tuple((meta.get("labels") or {}).items()),
         owners=tuple(owner["uid"] for owner in meta.get("ownerReferences") or []),
         deleting="deletionTimestamp" in meta,
-        data=data,
+        data=json_codec.encode({"kind": None, "apiVersion": None, "metadata": None, **document}),
     )
 
 
