@@ -1,9 +1,9 @@
 """The data directory of an API server: one file with a line of JSON for each commit.
 
 The first line names a version. The lines up to that version are the objects as they were then, the
-lines after it are the commits since. A start reads the file and cuts off a last line that a kill
-left half written. If there are many commits, it moves the oldest ones into the objects, and writes
-the file again.
+lines after it are the commits since. A start reads the file, cuts off a last line that a kill left
+half written, and moves the oldest commits into the objects; if those are many, it writes the file
+again.
 
 A response or a watch event is sent only after the lines of its commits are with the operating
 system, so that the death of the process loses nothing that was acknowledged. Nothing is
@@ -15,7 +15,6 @@ Not in here: when responses are sent (`server.servers`), and the meaning of a co
 
 import collections
 import fcntl
-import io
 import itertools
 import os
 import pathlib
@@ -101,13 +100,12 @@ def open_journal(
     path = folder / COMMITS
     with writing.explained(path):
         path.touch(writing.PRIVATE)
-        past, size, is_moved = _read(path)
+        past, size, moved = _read(path)
         cut_bytes = path.stat().st_size - size
         store = make_store(past)
-        if past is None or is_moved:
-            content = io.BytesIO()
-            content.writelines(_lines(past or store.as_past()))
-            writing.write_whole(path, content.getbuffer(), mode=writing.PRIVATE)
+        if past is None or moved > CHANGES_MAX:
+            content = b"".join(_lines(past or store.as_past()))
+            writing.write_whole(path, content, mode=writing.PRIVATE)
         elif cut_bytes:
             os.truncate(path, size)
         journal = Journal(path, cut_bytes=cut_bytes)
@@ -123,8 +121,8 @@ def unwritable(error: OSError) -> errors.StorageError:
     )
 
 
-def _read(path: pathlib.Path) -> tuple[watch_cache.Past | None, int, bool]:
-    """Return the past, the size of its lines, and whether commits were moved into the objects."""
+def _read(path: pathlib.Path) -> tuple[watch_cache.Past | None, int, int]:
+    """Return the past, the size of its lines, and how many commits were moved into the objects."""
     objects: dict[tuple[str, str, str], watch_cache.Commit] = {}
     changes: collections.deque[watch_cache.Commit] = collections.deque()
     number = size = first = version = 0
@@ -150,7 +148,7 @@ def _read(path: pathlib.Path) -> tuple[watch_cache.Past | None, int, bool]:
             "an empty directory (nothing was changed)"
         ) from error
     past = watch_cache.Past(version=version, objects=objects.values(), changes=changes)
-    return past if number else None, size, version > first
+    return past if number else None, size, version - first
 
 
 def _whole_lines(path: pathlib.Path) -> Iterator[bytes]:

@@ -18,6 +18,7 @@ from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects
 
 _APPLY = "application/apply-patch+yaml"
+_LONG_LIST = 100
 _PATCHES: dict[str, Callable[[resources.ResourceType, Document, Any], Document]] = {
     "application/json-patch+json": patches.json_patch,
     "application/merge-patch+json": patches.merge_patch,
@@ -217,7 +218,8 @@ class _Exchange:
         self, objects: list[stored_objects.Stored], version: int
     ) -> responses.Response:
         meta = {"resourceVersion": str(version)}
-        return responses.Response(200, self.view.many(objects, meta))
+        answer = responses.Response(200, b"", pieces=self.view.many(objects, meta))
+        return answer if len(objects) > _LONG_LIST else answer.whole()
 
     def require_same_name(self, document: Document) -> str:
         """Return the name of a binding or eviction, by default that of the path.

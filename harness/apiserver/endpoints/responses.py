@@ -6,6 +6,7 @@ A view is PartialObjectMetadata in place of the object, aggregated discovery, or
 
 import datetime
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -28,6 +29,8 @@ _VIEWS = {
     (f"{METADATA}List", "meta.k8s.io", "v1"): METADATA,
     (DISCOVERY, "apidiscovery.k8s.io", "v2"): DISCOVERY,
 }
+_PIECE_ITEMS = 32
+"""Number of items of a list that are encoded at once; other requests are served in between."""
 _ANY = (JSON, "*/*", "application/*")
 
 
@@ -41,6 +44,14 @@ class Response(msgspec.Struct, frozen=True):
     """`Retry-After` in seconds, 0 for none."""
     warnings: tuple[str, ...] = ()
     """Texts of `Warning` headers."""
+    pieces: Iterator[bytes] | None = None
+    """The body of a long list, which is encoded while it is sent; `body` is empty then."""
+
+    def whole(self) -> "Response":
+        """Return the response with all pieces in its body."""
+        if self.pieces is None:
+            return self
+        return msgspec.structs.replace(self, body=b"".join(self.pieces), pieces=None)
 
 
 def failure(error: status_errors.StatusError) -> Response:
@@ -102,7 +113,7 @@ class View:
         meta = {"resourceVersion": str(stored.resource_version)}
         table = _table(self._resource, meta, with_columns=self._shows_columns)
         self._shows_columns = False
-        return _joined(table, "rows", self._rows([stored]))
+        return b"".join(_joined(table, "rows", self._rows([stored])))
 
     def bookmark(self, document: Document) -> bytes:
         """Return the `object` of a bookmark event, which has no content but its metadata."""
@@ -110,8 +121,8 @@ class View:
             document = _partial(document)
         return json_codec.encode(document)
 
-    def many(self, objects: list[stored_objects.Stored], meta: Document) -> bytes:
-        """Return a list of objects."""
+    def many(self, objects: list[stored_objects.Stored], meta: Document) -> Iterator[bytes]:
+        """Return a list of objects, which is encoded piece by piece."""
         if self._view == TABLE:
             return _joined(_table(self._resource, meta), "rows", self._rows(objects))
         if self._view:
@@ -132,10 +143,14 @@ def _named(kind: str, api_version: str, meta: Document) -> Document:
     return {"kind": kind, "apiVersion": api_version, "metadata": meta}
 
 
-def _joined(document: Document, key: str, items: Iterable[bytes]) -> bytes:
-    """Return the JSON of a document with a list of encoded items added as its last key."""
-    start = json_codec.encode(document)[:-1]
-    return b'%b,"%b":[%b]}' % (start, key.encode(), b",".join(items))
+def _joined(document: Document, key: str, items: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the JSON of a document with a list of encoded items added as its last key."""
+    rest, separator = iter(items), b""
+    yield b'%b,"%b":[' % (json_codec.encode(document)[:-1], key.encode())
+    while some := b",".join(itertools.islice(rest, _PIECE_ITEMS)):
+        yield separator + some
+        separator = b","
+    yield b"]}"
 
 
 # ------------------------------------------------------------------ tables

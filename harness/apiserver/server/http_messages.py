@@ -23,6 +23,8 @@ class Incoming:
     """The request target as it was sent, with its query."""
     authorization: bytes
     keep_alive: bool
+    takes_chunks: bool
+    """True if the response may be chunked: the client has HTTP/1.1."""
 
 
 class RequestParser:
@@ -100,6 +102,7 @@ class RequestParser:
             uri=self._url.decode("latin-1"),
             authorization=self._authorization,
             keep_alive=self._parser.should_keep_alive(),
+            takes_chunks=self._parser.get_http_version() == "1.1",
         )
         self._reset()
         self._on_request(incoming)
@@ -117,7 +120,7 @@ _REASONS = {int(status): status.phrase.encode() for status in http.HTTPStatus}
 STREAM_HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 )
-"""The head of the response to a watch, which chunks follow."""
+"""The head of the response to a watch or a long list, which chunks follow."""
 LAST_CHUNK = b"0\r\n\r\n"
 _WARNINGS_MAX = 16
 """Maximum number of different warnings of a response; some clients accept few headers."""
@@ -139,6 +142,10 @@ def response(answer: responses.Response, more: bytes = b"", *, is_head: bool = F
         more,
         b"" if is_head else answer.body,
     )
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def _warning(text: str) -> bytes:
@@ -172,7 +179,7 @@ class EventFramer:
         if lines == self._lines:  # mostly the same objects, which is quick to compare
             return self._chunk
         data = b"".join(lines)
-        made = b"%x\r\n%b\r\n" % (len(data), data)
+        made = chunk(data)
         if len(made) <= _KEPT_BYTES_MAX:
             self._lines, self._chunk = lines, made
         return made

@@ -2,7 +2,7 @@
 
 import functools
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -138,11 +138,20 @@ class RequestLifecycle:
         self._server.turn.end_soon()
 
     def _respond(self, answer: responses.Response) -> None:
+        is_examined = self._entry is not None or self._server.faults.wants("response")
+        if is_examined or self._request.method == "HEAD" or not self._incoming.takes_chunks:
+            answer = answer.whole()
         self._note_response(answer)  # logged as it is, whatever becomes of it
         self._inject("response", functools.partial(self._finish, answer), answer)
 
     def _finish(self, answer: responses.Response) -> None:
         """Send the response and close the connection unless the client keeps it alive."""
+        if answer.pieces is not None:
+            self._connection.block()
+            self._connection.write(http_messages.STREAM_HEAD)
+            self._has_head = True
+            self._send_pieces(answer.pieces)
+            return
         is_head = self._request.method == "HEAD"
         more = self._note_response(answer)
         self._connection.write(http_messages.response(answer, more, is_head=is_head))
@@ -150,6 +159,19 @@ class RequestLifecycle:
             self._note_sent(self._listed)
         if not self._incoming.keep_alive:
             self._connection.end()
+
+    def _send_pieces(self, pieces: Iterator[bytes]) -> None:
+        """Send a piece, and the next one when the client has read most of it."""
+        if piece := next(pieces, b""):
+            self._connection.write(http_messages.chunk(piece))
+            go_on = functools.partial(self._send_pieces, pieces)
+            self._connection.when_writable(functools.partial(self._try, go_on))
+            return
+        self._connection.write(http_messages.LAST_CHUNK)
+        self._note_sent(self._listed)
+        if not self._incoming.keep_alive:
+            self._connection.end()
+        self._connection.unblock()
 
     def _note_response(self, answer: responses.Response) -> bytes:
         """Log the response, if it is to be; return the header lines that name its event."""

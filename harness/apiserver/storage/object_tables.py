@@ -7,8 +7,6 @@ and the versions count the commits of all resources. No rule of Kubernetes belon
 import collections
 from collections.abc import Callable, Iterable
 
-import msgspec
-
 from harness.apiserver.json_codec import Document
 from harness.apiserver.scheme import resources
 from harness.apiserver.storage import stored_objects, watch_cache
@@ -18,6 +16,8 @@ Key = tuple[str, str]
 Place = tuple[resources.ResourceType, Key]
 """Resource, and namespace and name, of one object."""
 Listener = Callable[[watch_cache.Commit], None]
+_Table = dict[str, stored_objects.Stored]
+"""Objects by their keys in etcd."""
 
 
 class Objects:
@@ -26,11 +26,9 @@ class Objects:
     def __init__(
         self, *, watch_history: int, past: watch_cache.Past | None, listeners: Iterable[Listener]
     ) -> None:
-        self._tables: dict[resources.ResourceType, dict[Key, stored_objects.Stored]] = {
-            item: {} for item in resources.STORED
-        }
-        self._orders: dict[resources.ResourceType, list[Key]] = {}
-        """Sorted keys of tables; invalidated when an object is added or removed."""
+        self._tables: dict[resources.ResourceType, _Table] = {item: {} for item in resources.STORED}
+        self._sorted: set[resources.ResourceType] = set()
+        """Resources whose tables are sorted, until an object is added."""
         self._history = watch_cache.CommitHistory(watch_history, floor=past.version if past else 0)
         self._listeners = list(listeners)
         self._dependents: dict[str, set[Place]] = {}
@@ -51,8 +49,10 @@ class Objects:
         for commit in past.objects:
             self._keep(commit)
         for change in past.changes:
-            previous = self.find(change.resource, change.object.namespace, change.object.name)
-            commit = msgspec.structs.replace(change, previous=previous)
+            previous = self._tables[change.resource].get(change.object.key)
+            commit = watch_cache.Commit(
+                resource=change.resource, type=change.type, object=change.object, previous=previous
+            )
             self.resource_version = change.object.resource_version
             self._keep(commit)
             self._history.append(commit)
@@ -73,11 +73,10 @@ class Objects:
     def find(
         self, resource: resources.ResourceType, namespace: str, name: str
     ) -> stored_objects.Stored | None:
-        return self._tables[resources.table_of(resource)].get((namespace, name))
+        return self._tables[resources.table_of(resource)].get(f"{namespace}/{name}")
 
     def all_of(self, resource: resources.ResourceType) -> list[stored_objects.Stored]:
-        table = self._tables[resources.table_of(resource)]
-        return [table[key] for key in self._order(resource)]
+        return [*self._sorted_table(resource).values()]
 
     def all_at(self, resource: resources.ResourceType, version: int) -> list[stored_objects.Stored]:
         """Return all objects of a resource as they were at a version, in the same order.
@@ -87,30 +86,31 @@ class Objects:
         commits = self.commits_after(resource, version)
         if not commits:
             return self.all_of(resource)
-        now = self._tables[resources.table_of(resource)]
-        table = {key: now[key] for key in self._order(resource)}  # mostly sorted already
+        table = dict(self._sorted_table(resource))
         for commit in reversed(commits):
-            key = (commit.object.namespace, commit.object.name)
             if commit.previous is None:
-                table.pop(key, None)
+                table.pop(commit.object.key, None)
             else:
-                table[key] = commit.previous
-        return [table[key] for key in sorted(table, key=_etcd_key)]
+                table[commit.object.key] = commit.previous
+        return [table[key] for key in sorted(table)]
 
-    def _order(self, resource: resources.ResourceType) -> list[Key]:
+    def _sorted_table(self, resource: resources.ResourceType) -> _Table:
         resource = resources.table_of(resource)
-        if resource not in self._orders:
-            self._orders[resource] = sorted(self._tables[resource], key=_etcd_key)
-        return self._orders[resource]
+        table = self._tables[resource]
+        if resource not in self._sorted:
+            table = {key: table[key] for key in sorted(table)}
+            self._tables[resource] = table
+            self._sorted.add(resource)
+        return table
 
     def contents(self, namespace: str) -> list[Place]:
         if not self._population[namespace]:
             return []
         return [
-            (resource, key)
+            (resource, (namespace, stored.name))
             for resource, table in self._tables.items()
-            for key in table
-            if key[0] == namespace
+            for stored in table.values()
+            if stored.namespace == namespace
         ]
 
     def dependents(self, uid: str) -> list[Place]:
@@ -119,7 +119,7 @@ class Objects:
 
     def is_terminating(self, namespace: str) -> bool:
         """Return whether a namespace exists and is being deleted."""
-        stored = self._tables[resources.NAMESPACES].get(("", namespace))
+        stored = self._tables[resources.NAMESPACES].get(f"/{namespace}")
         return stored is not None and stored.deleting
 
     def has_owner(self, stored: stored_objects.Stored) -> bool:
@@ -191,15 +191,16 @@ class Objects:
     def _keep(self, commit: watch_cache.Commit) -> None:
         resource, stored, old = commit.resource, commit.object, commit.previous
         if commit.type != "MODIFIED":
-            self._orders.pop(resource, None)
             self._population[stored.namespace] += 1 if commit.type == "ADDED" else -1
         place = (resource, (stored.namespace, stored.name))
         if commit.type == "DELETED":
-            del self._tables[resource][place[1]]
+            del self._tables[resource][stored.key]
             self._track_owners(place, old.owners if old else (), ())
             self._forget(stored)
             return
-        self._tables[resource][place[1]] = stored
+        if old is None:
+            self._sorted.discard(resource)
+        self._tables[resource][stored.key] = stored
         self._uids.add(stored.uid)
         if stored.deleting:
             self._ending[stored.uid] = place
@@ -222,10 +223,6 @@ class Objects:
             del self._population[gone.namespace]
             if self.is_terminating(gone.namespace):
                 self.garbage.append((resources.NAMESPACES, ("", gone.namespace)))
-
-
-def _etcd_key(key: Key) -> str:
-    return f"{key[0]}/{key[1]}"
 
 
 def _change_index(

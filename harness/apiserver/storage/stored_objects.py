@@ -23,6 +23,11 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     deleting: bool
     data: bytes
 
+    @property
+    def key(self) -> str:
+        """The key in etcd, without the part that all objects of a resource have."""
+        return f"{self.namespace}/{self.name}"
+
     def document(self) -> Document:
         """Return a new decoded copy."""
         document: Document = json_codec.decode(self.data)
@@ -67,17 +72,9 @@ def revive(data: bytes) -> Stored:
 
 def store(document: Document, resource_version: int) -> Stored:
     """Encode a document as a stored object; sets its metadata.resourceVersion in place."""
-    meta = document["metadata"]
-    meta["resourceVersion"] = str(resource_version)
-    return Stored(
-        namespace=meta.get("namespace", ""),
-        name=meta["name"],
-        uid=meta["uid"],
-        resource_version=resource_version,
-        labels=tuple((meta.get("labels") or {}).items()),
-        owners=tuple(owner["uid"] for owner in meta.get("ownerReferences") or []),
-        deleting="deletionTimestamp" in meta,
-        data=json_codec.encode({"kind": None, "apiVersion": None, "metadata": None, **document}),
+    document["metadata"]["resourceVersion"] = str(resource_version)
+    return revive(
+        json_codec.encode({"kind": None, "apiVersion": None, "metadata": None, **document})
     )
 
 
