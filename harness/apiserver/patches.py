@@ -30,7 +30,6 @@ Identity = Callable[[Any], Any]
 """Returns the hashable merge key of a list's item."""
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
-_ANY = api_types.Type(kind="any")
 
 
 def json_patch(_: resources.ResourceType, document: Document, patch: Any) -> Document:
@@ -133,7 +132,7 @@ def _merge_field(kind: api_types.Type, merged: Document, name: str, change: Docu
     if name in change and value is None:
         merged.pop(name, None)
     elif isinstance(value, dict):
-        merged[name] = _object(field.type if field else kind.item or _ANY, old, value)
+        merged[name] = _object(field.type if field else kind.item or api_types.ANY, old, value)
     elif field is not None and field.is_merged_by_patch and isinstance(value, list | None):
         if name in change or old:
             merged[name] = _list(field, old, name, change)

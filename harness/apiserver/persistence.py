@@ -18,7 +18,7 @@ import fcntl
 import itertools
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -100,7 +100,8 @@ def open_journal(
     path = folder / COMMITS
     with writing.explained(path):
         path.touch(writing.PRIVATE)
-        past, size, moved = _read(path)
+        with path.open("rb") as file:
+            past, size, moved = _read(file, path)
         cut_bytes = path.stat().st_size - size
         store = make_store(past)
         if past is None or moved > CHANGES_MAX:
@@ -121,13 +122,14 @@ def unwritable(error: OSError) -> errors.StorageError:
     )
 
 
-def _read(path: pathlib.Path) -> tuple[watch_cache.Past | None, int, int]:
+def _read(file: Iterable[bytes], path: pathlib.Path) -> tuple[watch_cache.Past | None, int, int]:
     """Return the past, the size of its lines, and how many commits were moved into the objects."""
     objects: dict[tuple[str, str, str], watch_cache.Commit] = {}
     changes: collections.deque[watch_cache.Commit] = collections.deque()
     number = size = first = version = 0
     try:
-        for number, line in enumerate(_whole_lines(path), 1):
+        lines = itertools.takewhile(lambda line: line.endswith(b"\n"), file)
+        for number, line in enumerate(lines, 1):
             size += len(line)
             if number == 1:
                 first = version = _head_decoder.decode(line).version
@@ -149,11 +151,6 @@ def _read(path: pathlib.Path) -> tuple[watch_cache.Past | None, int, int]:
         ) from error
     past = watch_cache.Past(version=version, objects=objects.values(), changes=changes)
     return past if number else None, size, version - first
-
-
-def _whole_lines(path: pathlib.Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        yield from itertools.takewhile(lambda line: line.endswith(b"\n"), file)
 
 
 def _lines(past: watch_cache.Past) -> Iterator[bytes]:

@@ -9,7 +9,6 @@ import ssl
 from collections.abc import Callable
 from typing import Any, Self
 
-from harness.apiserver.server import servers
 from harness.faults import api_calls, injection
 
 TIMEOUT_S = 20
@@ -33,10 +32,10 @@ class Clock:
     def call_later(self, seconds: float, call: Callable[[], None]) -> None:
         self.delays.append((seconds, call))
 
-    def parts(self) -> servers.ServerParts:
+    def parts(self) -> dict[str, Any]:
         """Parts of a server with faults; made on its loop."""
         registry = injection.Faults(now=self.now, call_later=self.call_later)
-        return servers.ServerParts(faults=registry)
+        return {"faults": registry}
 
 
 def begin(live: Any, point: str, action: dict[str, Any], **given: Any) -> str:

@@ -22,7 +22,6 @@ VERSION = {
     **dict.fromkeys(("gitCommit", "gitTreeState", "goVersion", "compiler"), ""),
 }
 _TEXT = "text/plain; charset=utf-8"
-_NO_PAGE = responses.Response(404, b"404 page not found\n", _TEXT)
 _AGGREGATED = f"{responses.JSON};g=apidiscovery.k8s.io;v=v2;as={responses.DISCOVERY}"
 _PARAMETERS = [
     {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
@@ -47,7 +46,7 @@ def answer(request: request_info.Request) -> responses.Response:
             return responses.Response(200, body)
         case ["version"] | ["api", *_] | ["apis", *_]:
             return _discovery(request, parts)
-    return _NO_PAGE
+    return responses.Response(404, b"404 page not found\n", _TEXT)
 
 
 def _discovery(request: request_info.Request, parts: list[str]) -> responses.Response:

@@ -45,7 +45,7 @@ class Handler:
         self._version = version
         self._steps: dict[str, Callable[[_Exchange], responses.Response]] = {
             "get": self._get,
-            "list": self._list,
+            "list": lambda exchange: exchange.respond_list(*self._listed(exchange)),
             "create": self._create,
             "update": self._update,
             "patch": self._patch,
@@ -78,9 +78,6 @@ class Handler:
         if self._version is not None:
             return exchange.respond(self._store.get_at(*exchange.place, self._version))
         return exchange.respond(self._store.get(*exchange.place))
-
-    def _list(self, exchange: "_Exchange") -> responses.Response:
-        return exchange.respond_list(*self._listed(exchange))
 
     def _listed(self, exchange: "_Exchange") -> tuple[list[stored_objects.Stored], int]:
         """Return the objects of a list, which is always whole, and their version.

@@ -45,7 +45,7 @@ class Target:
         return resources.carried_by(self.resource, self.subresource)
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One HTTP request."""
 
     method: str
@@ -55,7 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Header values by lower-case name."""
     body: bytes
 
-    @property
+    @functools.cached_property
     def target(self) -> Target | None:
         """The resource, object or subresource that the path names, None if it names none."""
         try:
@@ -63,7 +63,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         except LookupError:
             return None
 
-    @property
+    @functools.cached_property
     def verb(self) -> str:
         """The verb of a request for a resource; of one for another path its method."""
         target = self.target

@@ -49,9 +49,8 @@ class Response(msgspec.Struct, frozen=True):
 
     def whole(self) -> "Response":
         """Return the response with all pieces in its body."""
-        if self.pieces is None:
-            return self
-        return msgspec.structs.replace(self, body=b"".join(self.pieces), pieces=None)
+        body = b"".join(self.pieces or [self.body])
+        return msgspec.structs.replace(self, body=body, pieces=None)
 
 
 def failure(error: status_errors.StatusError) -> Response:

@@ -50,12 +50,8 @@ def difference(one: Tree, other: Tree) -> Tree:
 
 
 def intersection(one: Tree, other: Tree) -> Tree:
-    result = {}
-    for part in one.keys() & other.keys():
-        left = _intersect(one[part], other[part])
-        if left is not None:
-            result[part] = left
-    return result
+    common = {part: one[part] for part in one.keys() & other.keys()}
+    return _filtered(common, other, _intersect)
 
 
 def without(one: Tree, other: Tree) -> Tree:

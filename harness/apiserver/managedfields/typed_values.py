@@ -18,8 +18,6 @@ from harness.apiserver.scheme import api_types
 Tree = field_sets.Tree
 ABSENT: Any = object()
 """The value of a missing field, as distinct from null."""
-_UNKNOWN = api_types.Type(kind="any")
-"""Type of unknown fields, which only undecoded documents contain."""
 _KEY_DEFAULTS = {"protocol": "TCP"}
 """Defaults of list-map keys that may be left out: the ports of containers and services."""
 
@@ -48,8 +46,7 @@ class Comparison:
 
 
 def fields_of(kind: api_types.Type, value: Any) -> Tree:
-    fields = _fields(kind, value)
-    return field_sets.LEAF if fields is None else fields
+    return _fields(kind, value) or field_sets.LEAF
 
 
 def _fields(kind: api_types.Type, value: Any) -> Tree | None:
@@ -248,7 +245,7 @@ def field_type(kind: api_types.Type, name: str) -> api_types.Type:
     if kind.kind == "map":
         return kind.item_type
     field = kind.fields.get(name)
-    return field.type if field is not None else _UNKNOWN
+    return field.type if field is not None else api_types.ANY
 
 
 def items(kind: api_types.Type, values: list[Any]) -> Iterator[tuple[str, Any]]:

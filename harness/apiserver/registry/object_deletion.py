@@ -86,13 +86,11 @@ class DeletedObjects(object_tables.Objects):
         """Set the condition `DisruptionTarget` of a pod and delete it."""
         preconditions.require_current(resources.PODS, old, options.preconditions, kind="Pod")
         if not options.dry_run:
-            old = self._set_evicted(old)
+            document = old.document()
+            pods.set_condition(document, _EVICTED, now=self._now())
+            if document != old.document():
+                old = self.put(resources.PODS, old, document)
         self.delete_object(resources.PODS, old, dataclasses.replace(options, preconditions={}))
-
-    def _set_evicted(self, old: stored_objects.Stored) -> stored_objects.Stored:
-        document, before = old.document(), old.document()
-        pods.set_condition(document, _EVICTED, now=self._now())
-        return old if document == before else self.put(resources.PODS, old, document)
 
     def _begin_gracefully(self, pod: Document, options: DeleteOptions) -> bool:
         """Set the deletion timestamp and grace period of a pod, in place.
@@ -205,21 +203,9 @@ class DeletedObjects(object_tables.Objects):
 
         The last object to go queues the namespace again.
         """
-        contents = self.contents(namespace.name)
-        if not contents:
-            return self._finish_namespace(namespace)
-        self.garbage.extend(contents)
-        return False
-
-    def _delete_content(
-        self, resource: resources.ResourceType, stored: stored_objects.Stored
-    ) -> bool:
-        if stored.deleting and resource is not resources.PODS:
+        if contents := self.contents(namespace.name):
+            self.garbage.extend(contents)
             return False
-        last, _ = self.delete_object(resource, stored, DeleteOptions(grace_period_s=0))
-        return last is not stored
-
-    def _finish_namespace(self, namespace: stored_objects.Stored) -> bool:
         document = namespace.document()
         if not document["metadata"].get("finalizers"):
             self.remove(resources.NAMESPACES, namespace)
@@ -228,6 +214,14 @@ class DeletedObjects(object_tables.Objects):
             return False  # removing the last finalizer removes the namespace
         self.put(resources.NAMESPACES, namespace, document)
         return True
+
+    def _delete_content(
+        self, resource: resources.ResourceType, stored: stored_objects.Stored
+    ) -> bool:
+        if stored.deleting and resource is not resources.PODS:
+            return False
+        last, _ = self.delete_object(resource, stored, DeleteOptions(grace_period_s=0))
+        return last is not stored
 
 
 def is_done(resource: resources.ResourceType, document: Document) -> bool:

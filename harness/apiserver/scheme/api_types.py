@@ -99,6 +99,10 @@ class Type(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return {name: field.zero() for name, field in self.fields.items() if field.always}
 
 
+ANY = Type(kind="any")
+"""The type of unstructured JSON, and of fields that are unknown."""
+
+
 class Field(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A field of an object, and the use of its type there."""
 
@@ -202,7 +206,7 @@ def _scalar(type_name: str, format_name: str) -> Type:
         return Type(kind="bytes")
     if type_name in ("string", "boolean", "integer", "number"):
         return Type(kind=type_name, format=format_name)  # type: ignore[arg-type]
-    return Type(kind="any")
+    return ANY
 
 
 def _granular(map_type: str) -> Merges:

@@ -80,16 +80,12 @@ def _pod(pod: Document) -> None:
     spec = pod["spec"]
     spec.setdefault("enableServiceLinks", True)
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
-        _request_limits(container.get("resources") or {})
+        resources = container.get("resources") or {}
+        if limits := resources.get("limits"):  # requests that are missing equal their limits
+            resources["requests"] = {**limits, **(resources.get("requests") or {})}
         if spec.get("hostNetwork"):
             for port in container.get("ports") or ():
                 port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
-
-
-def _request_limits(resources: Document) -> None:
-    """Set the requests of resources that have only a limit to that limit."""
-    if limits := resources.get("limits"):
-        resources["requests"] = {**limits, **(resources.get("requests") or {})}
 
 
 def _pod_spec(spec: Document) -> None:

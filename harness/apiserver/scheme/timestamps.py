@@ -13,19 +13,6 @@ _TIME = re.compile(rf"({_DATE})([.,]\d+)?{_ZONE}")
 _MICRO_TIME = re.compile(rf"({_DATE})(\.\d{{6}}){_ZONE}")
 
 
-def canonical(text: str) -> str:
-    """Return a time in UTC, cut to seconds. Raises ValueError if it is malformed."""
-    return _canonical(text, _TIME, "seconds")
-
-
-def canonical_micro(text: str) -> str:
-    """Return a time in UTC with microseconds, which must have six digits.
-
-    Raises ValueError if it is malformed.
-    """
-    return _canonical(text, _MICRO_TIME, "microseconds")
-
-
 def later(text: str, seconds: int) -> str:
     """Return a time plus a number of seconds, which may be negative, cut to seconds."""
     moment = datetime.datetime.fromisoformat(text) + datetime.timedelta(seconds=seconds)
@@ -46,3 +33,9 @@ def _canonical(text: str, shape: re.Pattern[str], unit: str) -> str:
     except (ValueError, OverflowError) as error:
         raise ValueError(f'parsing time "{text}": {error}') from error
     return utc.isoformat(timespec=unit) + "Z"
+
+
+canonical = functools.partial(_canonical, shape=_TIME, unit="seconds")
+"""Returns a time in UTC, cut to seconds. Raises ValueError if it is malformed."""
+canonical_micro = functools.partial(_canonical, shape=_MICRO_TIME, unit="microseconds")
+"""Returns it with microseconds, which must have six digits. Raises ValueError as well."""

@@ -159,10 +159,10 @@ def _mismatch(expected: str, value: Any) -> MismatchError:
     return MismatchError(f"expected {expected}, got {type(value).__name__}")
 
 
-def _scalar_reader(expected: type) -> Reader:
+def _scalar_reader(what: str, *types: type) -> Reader:
     def read_scalar(value: Any, _: Unknown) -> Any:
-        if type(value) is not expected:
-            raise _mismatch(f"a {expected.__name__}", value)
+        if type(value) not in types:
+            raise _mismatch(what, value)
         return value
 
     return read_scalar
@@ -177,12 +177,6 @@ def _integer_reader(kind: api_types.Type) -> Reader:
         return value
 
     return read_integer
-
-
-def _read_number(value: Any, _: Unknown) -> Any:
-    if type(value) not in (int, float):
-        raise _mismatch("a number", value)
-    return value
 
 
 def _read_int_or_string(value: Any, _: Unknown) -> Any:
@@ -225,9 +219,9 @@ _MAKERS: dict[api_types.Kind, Callable[[api_types.Type], Reader]] = {
     "map": _map_reader,
     "integer": _integer_reader,
     "any": lambda _: lambda value, _: value,
-    "string": lambda _: _scalar_reader(str),
-    "boolean": lambda _: _scalar_reader(bool),
-    "number": lambda _: _read_number,
+    "string": lambda _: _scalar_reader("a str", str),
+    "boolean": lambda _: _scalar_reader("a bool", bool),
+    "number": lambda _: _scalar_reader("a number", int, float),
     "int_or_string": lambda _: _read_int_or_string,
     "quantity": lambda _: _read_quantity,
     "bytes": lambda _: _read_bytes,
@@ -238,14 +232,12 @@ _MAKERS: dict[api_types.Kind, Callable[[api_types.Type], Reader]] = {
 
 # ------------------------------------------------------------------ unknown fields
 
-_ANY = api_types.Type(kind="any")
-
 
 def unknown_fields(kind: api_types.Type, value: Any, at: str = "") -> Iterator[str]:
     """Yield the paths of the fields that the type does not have."""
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from unknown_fields(kind.item or _ANY, item, f"{at}[{index}]")
+            yield from unknown_fields(kind.item or api_types.ANY, item, f"{at}[{index}]")
     elif isinstance(value, dict):
         for name, child in value.items():
             path = f"{at}.{name}" if at else name
@@ -254,4 +246,4 @@ def unknown_fields(kind: api_types.Type, value: Any, at: str = "") -> Iterator[s
             elif kind.kind == "object":
                 yield path
             else:
-                yield from unknown_fields(kind.item or _ANY, child, path)
+                yield from unknown_fields(kind.item or api_types.ANY, child, path)

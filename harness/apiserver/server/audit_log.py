@@ -65,7 +65,8 @@ class AuditLog(writing.BufferedFile):
         request. Raises UsageError for an unwritable path.
         """
         self._writes_of, self.is_of_writes = frozenset(writes_of), bool(writes_of)
-        self._ids = (f"{_ID_PREFIX}{number:012x}" for number in itertools.count())
+        self.next_id = (f"{_ID_PREFIX}{number:012x}" for number in itertools.count()).__next__
+        """Returns a new Audit-ID: a UUID whose last part alone differs, which is cheap."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
@@ -75,10 +76,6 @@ class AuditLog(writing.BufferedFile):
             ) from error
         super().__init__(descriptor, path)
         self.now = now
-
-    def next_id(self) -> str:
-        """Return a new Audit-ID: a UUID whose last part alone differs, which is cheap."""
-        return next(self._ids)
 
     def wants(self, asked: request_info.Request) -> bool:
         """Return whether a request is logged if it succeeds."""

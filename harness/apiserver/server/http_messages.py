@@ -23,8 +23,6 @@ class Incoming:
     """The request target as it was sent, with its query."""
     authorization: bytes
     keep_alive: bool
-    takes_chunks: bool
-    """True if the response may be chunked: the client has HTTP/1.1."""
 
 
 class RequestParser:
@@ -102,7 +100,6 @@ class RequestParser:
             uri=self._url.decode("latin-1"),
             authorization=self._authorization,
             keep_alive=self._parser.should_keep_alive(),
-            takes_chunks=self._parser.get_http_version() == "1.1",
         )
         self._reset()
         self._on_request(incoming)
@@ -144,10 +141,6 @@ def response(answer: responses.Response, more: bytes = b"", *, is_head: bool = F
     )
 
 
-def chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
 def _warning(text: str) -> bytes:
     """Return a Warning header line; line ends and other control characters are removed."""
     printable = "".join(character for character in text if character.isprintable())
@@ -179,7 +172,7 @@ class EventFramer:
         if lines == self._lines:  # mostly the same objects, which is quick to compare
             return self._chunk
         data = b"".join(lines)
-        made = chunk(data)
+        made = b"%x\r\n%b\r\n" % (len(data), data)
         if len(made) <= _KEPT_BYTES_MAX:
             self._lines, self._chunk = lines, made
         return made

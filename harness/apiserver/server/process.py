@@ -179,15 +179,13 @@ class _Process:
             token=identity.token,
             now=clocks.wall_text,
             coin=random.Random(secrets.randbits(64)),
-            parts=servers.ServerParts(
-                journal=self._journal,
-                audit=self._audit,
-                faults=injection.Faults(call_later=asyncio.get_running_loop().call_later)
-                if options.serves_faults
-                else None,
-                limits=options.limits,
-                on_failure=self._on_failure,
-            ),
+            journal=self._journal,
+            audit=self._audit,
+            faults=injection.Faults(call_later=asyncio.get_running_loop().call_later)
+            if options.serves_faults
+            else None,
+            limits=options.limits,
+            on_failure=self._on_failure,
         )
 
     def _on_failure(self, error: OSError) -> None:

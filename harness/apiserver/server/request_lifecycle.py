@@ -139,7 +139,7 @@ class RequestLifecycle:
 
     def _respond(self, answer: responses.Response) -> None:
         is_examined = self._entry is not None or self._server.faults.wants("response")
-        if is_examined or self._request.method == "HEAD" or not self._incoming.takes_chunks:
+        if is_examined or self._request.method == "HEAD" or not self._incoming.keep_alive:
             answer = answer.whole()
         self._note_response(answer)  # logged as it is, whatever becomes of it
         self._inject("response", functools.partial(self._finish, answer), answer)
@@ -163,14 +163,12 @@ class RequestLifecycle:
     def _send_pieces(self, pieces: Iterator[bytes]) -> None:
         """Send a piece, and the next one when the client has read most of it."""
         if piece := next(pieces, b""):
-            self._connection.write(http_messages.chunk(piece))
+            self._connection.write(self._server.framer.chunk([piece]))
             go_on = functools.partial(self._send_pieces, pieces)
             self._connection.when_writable(functools.partial(self._try, go_on))
             return
         self._connection.write(http_messages.LAST_CHUNK)
         self._note_sent(self._listed)
-        if not self._incoming.keep_alive:
-            self._connection.end()
         self._connection.unblock()
 
     def _note_response(self, answer: responses.Response) -> bytes:

@@ -104,19 +104,6 @@ class Limits:
     until its authorizer has read the roles."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ServerParts:
-    """The optional parts of a server."""
-
-    journal: persistence.Journal | None = None
-    audit: audit_log.AuditLog | None = None
-    faults: injection.Faults | None = None
-    """The faults; None: the fault API is not served."""
-    limits: Limits = dataclasses.field(default_factory=Limits)
-    on_failure: Callable[[OSError], None] | None = None
-    """Called once if the journal or audit log cannot be written; no response is sent after that."""
-
-
 class Server:
     """The state that all connections of one API server share."""
 
@@ -127,8 +114,17 @@ class Server:
         token: str,
         now: Callable[[], str],
         coin: random.Random,
-        parts: ServerParts = ServerParts(),
+        journal: persistence.Journal | None = None,
+        audit: audit_log.AuditLog | None = None,
+        faults: injection.Faults | None = None,
+        limits: Limits = Limits(),
+        on_failure: Callable[[OSError], None] = lambda _: None,
     ) -> None:
+        """Without `faults` the fault API is not served.
+
+        `on_failure` is called once if the journal or audit log cannot be written; no response is
+        sent after that.
+        """
         self.store = store
         self.now = now
         self.handler = handlers.Handler(store, now=now)
@@ -136,13 +132,12 @@ class Server:
         """Handles deletions that a fault hits."""
         self.token = token.encode()
         self.turn = GroupCommit(self._settle, lambda: coin.random() < 0.5)
-        self.limits, self.audit = parts.limits, parts.audit
-        self.serves_faults = parts.faults is not None
+        self.limits, self.audit, self._journal = limits, audit, journal
+        self.serves_faults, self._on_failure = faults is not None, on_failure
         self.framer = http_messages.EventFramer()
-        self._parts = parts
         self._loop = asyncio.get_running_loop()
-        self.faults = parts.faults or injection.Faults(call_later=self._loop.call_later)
-        self._roles_known_s = self._loop.time() + parts.limits.roles_late_s
+        self.faults = faults or injection.Faults(call_later=self._loop.call_later)
+        self._roles_known_s = self._loop.time() + limits.roles_late_s
         self._is_controlling = False
         """True while the garbage collector works."""
         self._watches: dict[resources.ResourceType, set[watch_streams.Watch]] = {}
@@ -234,15 +229,15 @@ class Server:
         try:
             if self.audit is not None:
                 self.audit.settle()
-            if self._parts.journal is not None:
-                self._parts.journal.settle()
+            if self._journal is not None:
+                self._journal.settle()
         except OSError as error:
             self.fail(error)
         return not self._has_failed
 
     def fail(self, error: OSError) -> None:
         """Report, once, that nothing can be written any more, and close every connection."""
-        if not self._has_failed and self._parts.on_failure is not None:
-            self._parts.on_failure(error)
+        if not self._has_failed:
+            self._on_failure(error)
         self._has_failed = True
         self.abort_all()

@@ -31,7 +31,7 @@ class Objects:
         """Resources whose tables are sorted, until an object is added."""
         self._history = watch_cache.CommitHistory(watch_history, floor=past.version if past else 0)
         self._listeners = list(listeners)
-        self._dependents: dict[str, set[Place]] = {}
+        self._dependents: collections.defaultdict[str, set[Place]] = collections.defaultdict(set)
         self._uids: set[str] = set()
         self._ending: dict[str, Place] = {}
         self._population: collections.Counter[str] = collections.Counter()
@@ -190,15 +190,15 @@ class Objects:
 
     def _keep(self, commit: watch_cache.Commit) -> None:
         resource, stored, old = commit.resource, commit.object, commit.previous
-        if commit.type != "MODIFIED":
-            self._population[stored.namespace] += 1 if commit.type == "ADDED" else -1
         place = (resource, (stored.namespace, stored.name))
         if commit.type == "DELETED":
+            self._population[stored.namespace] -= 1
             del self._tables[resource][stored.key]
             self._track_owners(place, old.owners if old else (), ())
             self._forget(stored)
             return
         if old is None:
+            self._population[stored.namespace] += 1
             self._sorted.discard(resource)
         self._tables[resource][stored.key] = stored
         self._uids.add(stored.uid)
@@ -209,7 +209,12 @@ class Objects:
     def _track_owners(self, place: Place, before: tuple[str, ...], after: tuple[str, ...]) -> None:
         if before == after:
             return
-        _change_index(self._dependents, before, after, place)
+        for uid in before:
+            self._dependents[uid].discard(place)
+            if not self._dependents[uid]:
+                del self._dependents[uid]
+        for uid in after:
+            self._dependents[uid].add(place)
         if after and not any(uid in self._uids for uid in after):
             self.garbage.append(place)
         self.garbage.extend(self._ending[uid] for uid in before if uid in self._ending)
@@ -223,14 +228,3 @@ class Objects:
             del self._population[gone.namespace]
             if self.is_terminating(gone.namespace):
                 self.garbage.append((resources.NAMESPACES, ("", gone.namespace)))
-
-
-def _change_index(
-    index: dict[str, set[Place]], before: Iterable[str], after: Iterable[str], entry: Place
-) -> None:
-    for uid in before:
-        index.get(uid, set()).discard(entry)
-        if uid in index and not index[uid]:
-            del index[uid]
-    for uid in after:
-        index.setdefault(uid, set()).add(entry)

@@ -4,6 +4,7 @@ After k8s.io/apimachinery/pkg/labels/selector.go and pkg/fields/selector.go.
 """
 
 import functools
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -68,14 +69,10 @@ def _label_term(found: re.Match[str]) -> LabelSelector:
         case "notin" | "!=":
             return lambda labels: labels.get(key) not in values
         case "<" | ">" as how:
-            return functools.partial(_is_beyond, key, int(values.pop()), is_more=how == ">")
+            bound, beyond = int(values.pop()), operator.gt if how == ">" else operator.lt
+            return lambda labels: labels.get(key, "").isdigit() and beyond(int(labels[key]), bound)
     is_wanted = found["absent"] is None
     return lambda labels: (key in labels) is is_wanted
-
-
-def _is_beyond(key: str, bound: int, labels: Labels, *, is_more: bool) -> bool:
-    value = labels.get(key, "")
-    return value.isdigit() and (int(value) > bound if is_more else int(value) < bound)
 
 
 # ------------------------------------------------------------------ fields

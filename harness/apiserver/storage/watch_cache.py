@@ -5,6 +5,7 @@ After k8s.io/apiserver/pkg/storage/cacher.
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
@@ -75,13 +76,11 @@ class CommitHistory:
         dropped = self.first(resource)
         if version < dropped:
             raise status_errors.expired(version, dropped)
-        newer: list[Commit] = []
-        for commit in reversed(self._commits.get(resource, ())):
-            if commit.object.resource_version <= version:
-                break
-            newer.append(commit)
-        newer.reverse()
-        return newer
+        newer = itertools.takewhile(
+            lambda commit: commit.object.resource_version > version,
+            reversed(self._commits.get(resource, ())),
+        )
+        return [*newer][::-1]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,7 +105,7 @@ def _devices(devices: Document | None, at: str) -> Iterator[Cause]:
 
 
 def _references(known: frozenset[str]) -> rules.Rule:
-    return rules.items(_reference(known), REQUESTS_MAX, key=rules.itself)
+    return rules.items(_reference(known), REQUESTS_MAX, key=str)
 
 
 _SPEC = rules.fields(("devices", _devices))
@@ -245,7 +245,7 @@ _REPORT = rules.fields(
     ("data", rules.given(dra_rules.raw)),
     ("networkData.interfaceName", rules.no_longer_than(256)),
     ("networkData.hardwareAddress", rules.no_longer_than(128)),
-    ("networkData.ips", rules.items(_ADDRESS, ADDRESSES_MAX, key=rules.itself)),
+    ("networkData.ips", rules.items(_ADDRESS, ADDRESSES_MAX, key=str)),
 )
 _RESERVATION = rules.fields(
     ("resource", rules.required()), ("name", rules.required()), ("uid", rules.required())

@@ -109,7 +109,7 @@ def _both_lists(device: Document, at: str) -> Iterator[Cause]:
             yield field_errors.invalid(f"{at}.{keys[1]}[{index}]", name, why)
 
 
-_BINDINGS = rules.items(rules.text(formats.qualified_name), 4, key=rules.itself)
+_BINDINGS = rules.items(rules.text(formats.qualified_name), 4, key=str)
 BINDING_CONDITIONS = (
     ("bindingConditions", _BINDINGS),
     ("bindingFailureConditions", _BINDINGS),

@@ -154,11 +154,6 @@ def name_of(item: Document) -> str:
     return item.get("name") or ""
 
 
-def itself(item: Any) -> Any:
-    """Return the item: the key of lists of strings."""
-    return item
-
-
 def exactly_one(
     *keys: str,
     missing: Callable[[str, str], Cause] | None = None,

@@ -215,7 +215,11 @@ def _sizes(attributes: Document, capacity: Document, at: str) -> Iterator[Cause]
 
 def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
     devices, at = spec.get("devices") or [], "spec.devices"
-    limit = DEVICES_MAX_ADVANCED if any(map(_is_advanced, devices)) else DEVICES_MAX
+    is_advanced = any(
+        device.get("taints") or device.get("consumesCounters") or has_list(device)
+        for device in devices
+    )
+    limit = DEVICES_MAX_ADVANCED if is_advanced else DEVICES_MAX
     known = {item.get("name"): item for item in (before or {}).get("devices") or ()}
     chooses = bool(spec.get("perDeviceNodeSelection"))
 
@@ -228,10 +232,6 @@ def _devices(spec: Document, before: Document | None) -> Iterator[Cause]:
             yield field_errors.invalid(at, None, why)
 
     yield from rules.items(rule, limit, key=rules.name_of)(devices, at)
-
-
-def _is_advanced(device: Document) -> bool:
-    return bool(device.get("taints") or device.get("consumesCounters")) or has_list(device)
 
 
 # ---------------------------------------------------------------------------- slices

@@ -70,7 +70,7 @@ class LiveServer:
     def __init__(
         self,
         coin: random.Random,
-        make_parts: Callable[[], servers.ServerParts] = servers.ServerParts,
+        make_parts: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         self._coin, self._make_parts = coin, make_parts
         self._ready = threading.Event()
@@ -86,7 +86,7 @@ class LiveServer:
             token=TOKEN,
             now=ticking(),
             coin=self._coin,
-            parts=self._make_parts(),
+            **self._make_parts(),
         )
         listener = await self._loop.create_server(
             lambda: connections.Connection(self.server), "127.0.0.1", 0
@@ -157,7 +157,7 @@ def serve() -> Iterator[Callable[..., LiveServer]]:
 
     def start(
         coin: random.Random | None = None,
-        make_parts: Callable[[], servers.ServerParts] = servers.ServerParts,
+        make_parts: Callable[[], dict[str, Any]] = dict,
     ) -> LiveServer:
         started.append(LiveServer(coin or random.Random(1), make_parts))
         return started[-1]

@@ -155,3 +155,23 @@ def test_garbage_that_was_left_is_collected(make_store: MakeStore) -> None:
     again.collect_garbage()
     assert again.select(CONFIGMAPS) == []
     assert not again.has(resources.NAMESPACES, "", "leaving")
+
+
+def test_objects_of_moved_changes_still_go_with_their_namespace(
+    tmp_path: pathlib.Path, make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(tmp_path, make_store)
+    session.store.create(resources.NAMESPACES, "", {"metadata": {"name": "leaving"}})
+    made = session.store.create(resources.CONFIGMAPS, "leaving", {"metadata": {"name": "c"}})
+    changed = made.document() | {"data": {"k": "v"}}
+    session.store.update(resources.CONFIGMAPS, "leaving", "c", changed)
+    session.journal.settle()
+    session.end()
+    monkeypatch.setattr(persistence, "CHANGES_MAX", 0)
+    again = Session(tmp_path, make_store)
+    again.end()
+    store = again.store
+    store.delete(resources.NAMESPACES, "", "leaving")
+    store.collect_garbage()
+    assert store.select(CONFIGMAPS) == []
+    assert not store.has(resources.NAMESPACES, "", "leaving")

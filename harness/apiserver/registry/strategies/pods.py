@@ -140,8 +140,6 @@ def of(spec: Document) -> str:
     `BestEffort` if no container has requests or limits, `Burstable` otherwise.
     """
     resources = [part.get("resources") or {} for part in _parts(spec)]
-    if not any(resources):
-        return "BestEffort"
     pairs = [(_compute(item.get("requests")), _compute(item.get("limits"))) for item in resources]
     if not any(requests or limits for requests, limits in pairs):
         return "BestEffort"

@@ -2,7 +2,6 @@
 and never a token.
 """
 
-import dataclasses
 import itertools
 import json
 import pathlib
@@ -13,7 +12,7 @@ import pytest
 
 from harness import clocks
 from harness.apiserver.endpoints import responses
-from harness.apiserver.server import audit_log, servers
+from harness.apiserver.server import audit_log
 from harness.faults import injection
 from tests.support import faulty_servers, protobuf_messages
 
@@ -34,7 +33,7 @@ def audited(serve: Callable[..., Any], path: pathlib.Path) -> Any:
     def now() -> str:
         return f"2026-01-01T00:00:{next(ticks):02}.000000Z"
 
-    return serve(make_parts=lambda: servers.ServerParts(audit=audit_log.AuditLog(path, now=now)))
+    return serve(make_parts=lambda: {"audit": audit_log.AuditLog(path, now=now)})
 
 
 def read(path: pathlib.Path) -> list[dict[str, Any]]:
@@ -164,11 +163,11 @@ def test_protobuf_is_noted_as_objects(audited: Any, path: pathlib.Path) -> None:
 
 @pytest.fixture
 def writes_only(serve: Callable[..., Any], path: pathlib.Path) -> Any:
-    def parts() -> servers.ServerParts:
+    def parts() -> dict[str, Any]:
         made = audit_log.AuditLog(
             path, now=clocks.wall_text_us, writes_of=["configmaps", "resourceclaims"]
         )
-        return servers.ServerParts(audit=made)
+        return {"audit": made}
 
     return serve(make_parts=parts)
 
@@ -228,7 +227,7 @@ def test_an_event_that_a_fault_holds_is_not_sent(
     serve: Callable[..., Any], clock: faulty_servers.Clock, path: pathlib.Path
 ) -> None:
     log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=["resourceclaims"])
-    server = serve(make_parts=lambda: dataclasses.replace(clock.parts(), audit=log))
+    server = serve(make_parts=lambda: clock.parts() | {"audit": log})
     first = _claim(server, "a")
     server.run(lambda: server.server.faults.add(_HELD))
     with server.watching(f"{CLAIMS}?watch=1&resourceVersion={first}") as events:

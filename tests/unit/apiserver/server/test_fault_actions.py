@@ -3,7 +3,6 @@ events.
 """
 
 import asyncio
-import dataclasses
 import json
 import os
 import ssl
@@ -258,7 +257,7 @@ def test_a_watch_that_is_too_far_behind_is_dropped(
     serve: Callable[..., Any], clock: faulty_servers.Clock
 ) -> None:
     limits = servers.Limits(watch_unread_bytes_max=2_000)
-    live = serve(make_parts=lambda: dataclasses.replace(clock.parts(), limits=limits))
+    live = serve(make_parts=lambda: clock.parts() | {"limits": limits})
     lag(live)
     with RawWatch(live) as watch:
         create(live, *"abc", size=1_000)

@@ -202,7 +202,7 @@ def test_the_last_bookmark_comes_before_the_end(live: Any, monkeypatch: pytest.M
 
 def test_a_watcher_that_does_not_read_is_dropped(serve: Callable[..., Any]) -> None:
     limits = servers.Limits(watch_unread_bytes_max=256 * 1024)
-    live = serve(make_parts=lambda: servers.ServerParts(limits=limits))
+    live = serve(make_parts=lambda: {"limits": limits})
     with live.connect() as slow, live.watching(f"{CONFIGMAPS}?watch=true") as events:
         slow.sendall(raw("GET", f"{CONFIGMAPS}?watch=true"))
         clocks.wait_until(
@@ -307,7 +307,7 @@ def stalled_watch(live: Any) -> socket.socket:
 
 def test_a_long_past_is_sent_as_it_is_read(serve: Callable[..., Any]) -> None:
     limits = servers.Limits(watch_unread_bytes_max=2_000_000)
-    live = serve(make_parts=lambda: servers.ServerParts(limits=limits))
+    live = serve(make_parts=lambda: {"limits": limits})
     with stalled_watch(live) as connection:
         assert live.run(lambda: unread(live)) < 2_000_000
         text = b""
