@@ -305,6 +305,40 @@ def stalled_watch(live: Any) -> socket.socket:
     return connection
 
 
+@pytest.mark.parametrize("accept", ["", "Accept: application/json;as=Table;g=meta.k8s.io;v=v1"])
+def test_a_long_list_is_sent_in_pieces_to_clients_that_stay(live: Any, accept: str) -> None:
+    for number in range(130):
+        assert live.call("POST", CONFIGMAPS, config(f"c{number:03}"))[0] == 201
+    headers = f"{accept}\r\n".encode() if accept else b""
+    said = talk(live, raw("GET", CONFIGMAPS, headers=headers) + CLOSE)
+    assert codes(said) == [200, 200]
+    head, _, rest = said.partition(b"\r\n\r\n")
+    assert b"Transfer-Encoding: chunked" in head
+    chunks = re.split(rb"(?:\r\n|^)[0-9a-f]+\r\n", rest.partition(b"\r\n0\r\n\r\n")[0])
+    assert len(chunks) > 5
+    leaving = talk(live, raw("GET", CONFIGMAPS, headers=b"Connection: close\r\n" + headers))
+    whole = json.loads(leaving.partition(b"\r\n\r\n")[2])
+    assert json.loads(b"".join(chunks)) == whole
+    assert len(whole["rows" if accept else "items"]) == 130
+
+
+def test_a_long_list_shows_one_version_however_slowly_it_is_read(live: Any) -> None:
+    names = [f"c{number}" for number in range(130)]
+    for name in names:
+        document = config(name) | {"data": {"x": "x" * 50_000}}
+        assert live.call("POST", CONFIGMAPS, document)[0] == 201
+    with live.connect() as connection:
+        connection.sendall(raw("GET", CONFIGMAPS) + CLOSE)
+        clocks.wait_until(
+            lambda: live.run(lambda: unread(live)) > 0, timeout_s=TIMEOUT_S, why="the list to begin"
+        )
+        for name in names:
+            assert live.call("DELETE", f"{CONFIGMAPS}/{name}")[0] == 200
+        said = read_all(connection)
+    assert codes(said) == [200, 200]
+    assert {name.decode() for name in re.findall(rb'"name":"(c\d+)"', said)} == {*names}
+
+
 def test_a_long_past_is_sent_as_it_is_read(serve: Callable[..., Any]) -> None:
     limits = servers.Limits(watch_unread_bytes_max=2_000_000)
     live = serve(make_parts=lambda: {"limits": limits})
