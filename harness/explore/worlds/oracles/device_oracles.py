@@ -141,9 +141,14 @@ class GrantedDevices(states.Oracle):
         selector = allocation.node_selector if allocation else None
         named = device_catalogue.only_names(selector) if selector else None
         for result in claim.results:
-            places = {version.node for version in self._known[result.id]}
-            if None not in places and (not named or not {*named} <= places):
-                yield f"place: {result.device} of {claim.metadata.name} is on {places}, not {named}"
+            places = {version.node or "" for version in self._known[result.id]}
+            if "" not in places and (not named or not {*named} <= places):
+                where, told = _listed(places), _listed(named or ())
+                yield f"place: {result.device} of {claim.metadata.name} is on {where}, not {told}"
+
+
+def _listed(nodes: Iterable[str]) -> str:
+    return ", ".join(sorted(nodes)) or "every node"
 
 
 def _offers(slices: Mapping[str, Object]) -> Iterator[tuple[str, _Version]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from harness.explore.worlds import api_server, literals, parts, world_fixtures, world_specs
+from harness.explore.worlds.oracles import device_oracles
 from harness.model.objects import Object
 
 WATCHES = ("drop-watch", "expire-watch")
@@ -171,6 +172,7 @@ WORLDS: dict[str, world_specs.WorldSpec] = {
     "filter-threads": literals.spec(
         "two threads filter the nodes for each pod",
         _on_nodes,
+        oracles=(*world_specs.RESERVED, device_oracles.GrantedDevices),
         nodes=(2, 2),
         threads=(2, 1),
     ),

@@ -86,6 +86,12 @@ def test_what_was_not_asked_for_is_found(documents: tuple[Object, ...], kind: st
     assert finding.partition(" ")[0] == kind
 
 
+def test_a_finding_names_the_nodes() -> None:
+    elsewhere = allocated(world_fixtures.claim("a"), "device-0", pool="worker-1")
+    finding = judged(world_fixtures.pool(world_fixtures.devices(1), name="worker-1"), elsewhere)
+    assert finding == "place: device-0 of a is on worker-1, not worker-0"
+
+
 def test_what_was_gone_at_the_last_rest_is_not_allocated_any_more() -> None:
     oracle, known = device_oracles.GrantedDevices(), states.Known()
     past = world_fixtures.past([POOL, allocated(world_fixtures.claim("claim-1"), "device-0")])
