@@ -47,12 +47,12 @@ class Pct:
         self._count += 1
         if choice.timers and self._stream.random() < EARLY_TIMER_PROBABILITY:
             return choice.options - 1
-        candidates = [task.number for task in choice.tasks[: choice.options - choice.timers]]
-        for task in candidates:
-            self._priorities.setdefault(task, self._stream.random())
+        candidates = choice.tasks[: choice.options - choice.timers]
+        drawn = self._stream.random
+        ranks = [self._priorities.setdefault(task.number, drawn()) for task in candidates]
         if choice.free == 1 and self._count in self._places:
-            self._priorities[candidates[0]] = -float(self._count)
-        return max(range(len(candidates)), key=lambda option: self._priorities[candidates[option]])
+            ranks[0] = self._priorities[candidates[0].number] = -float(self._count)
+        return ranks.index(max(ranks))
 
 
 class Replay:

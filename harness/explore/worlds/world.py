@@ -4,12 +4,13 @@ A world is data: its parts, and the oracles that judge it. Those with actors of 
 classes below this one.
 """
 
-import copy
 import dataclasses
 import functools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
+
+import msgspec
 
 from harness import concurrency
 from harness.apiserver.registry import store as stores
@@ -246,8 +247,9 @@ class World:
 
     def create(self, document: Object) -> None:
         """Create an object as another client, at once."""
+        copied = msgspec.json.decode(msgspec.json.encode(document))  # faster than deepcopy
         with self.runtime.atomically():
-            world_fixtures.create(self.store, copy.deepcopy(document))
+            world_fixtures.create(self.store, copied)
 
     def start_successor(self) -> None:
         """Replace the first scheduler, which was stopped, by one of the same name.

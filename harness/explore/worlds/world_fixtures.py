@@ -5,10 +5,11 @@ The initial objects of a world are the same for every run, so they are created o
 
 import contextlib
 import functools
-import json
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import feature_gates, resources
@@ -57,14 +58,14 @@ def past(objects: Sequence[Object]) -> watch_cache.Past:
 
     They are created in this order.
     """
-    return _past(json.dumps(objects))
+    return _past(msgspec.json.encode(objects))
 
 
 @functools.lru_cache(maxsize=64)
-def _past(objects: str) -> watch_cache.Past:
+def _past(objects: bytes) -> watch_cache.Past:
     store = stores.Store(now=lambda: NOW, stream=random.Random(1), track_managers=False)
     with _list_attributes():
-        for document in json.loads(objects):
+        for document in msgspec.json.decode(objects):
             create(store, document)
     return store.as_past()
 

@@ -5,8 +5,12 @@ ideas with the scheduler. In doubt a pod cannot run, so that it may wait, as for
 driver has yet to make it ready.
 """
 
+import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import msgspec
 
 from harness import concurrency
 from harness.checks.holds import live_spotter
@@ -32,6 +36,13 @@ def stuck(state: states.State) -> str | None:
     """Return which pod waits although it could run; None: none does."""
     if all("nodeName" in pod["spec"] for pod in state.pods):
         return None
+    return _stuck(msgspec.json.encode(dataclasses.replace(state, books=())))
+
+
+@functools.lru_cache(maxsize=256)
+def _stuck(encoded: bytes) -> str | None:
+    # Most runs come to rest in a state in which others did: each is searched once.
+    state = states.State(**msgspec.json.decode(encoded))
     found = stuck_objects.find_pods(_as_observed(state), _SETTINGS).stuck
     names = (item.involved[0].metadata.name for item in found)
     waiting = {
