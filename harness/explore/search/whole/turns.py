@@ -130,8 +130,11 @@ class _History:
         past = 0
         if turn.key[0] in self._last_of_task:
             past = self._turns[self._last_of_task[turn.key[0]]].before
-        for enabling in _bits(turn.enabled_by):
-            past |= self._turns[enabling].before
+        left = turn.enabled_by & ~past
+        while left:  # after a rest these are all, most of which happened before the latest
+            latest = left.bit_length() - 1
+            past |= self._turns[latest].before
+            left &= ~(past | 1 << latest)
         return past
 
     def _conflicting(self, turn: Turn) -> list[int]:
@@ -155,13 +158,6 @@ class _History:
         among = (*after, (second, turn))
         initials = [it.key for n, it in among if it.before & members == 1 << n]
         return Race(first, initials, turn.key)
-
-
-def _bits(numbers: int) -> Iterator[int]:
-    while numbers:
-        lowest = numbers & -numbers
-        yield lowest.bit_length() - 1
-        numbers ^= lowest
 
 
 class TurnNode(msgspec.Struct):
