@@ -1,6 +1,7 @@
 """Scheduling: the scheduler alone, with the embedded API server, the claim controller, whole runs.
 
-The whole runs are of `uses-all-resources`: pods scheduled per second, and duration.
+The whole runs are of `uses-all-resources`: pods scheduled per second, the CPU time of each process,
+and the duration. `run` is the process that plans, watches and judges.
 """
 
 import pathlib
@@ -8,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from bench import attempts, bindings, generating
+from bench import attempts, bindings, cpu_time, generating
 from harness.run import run_plan, runs
 from harness.scenario import loading
 
@@ -16,6 +17,11 @@ SCENARIO = "uses-all-resources"
 VARIANTS = {
     "as shipped, with pauses": (),
     "without pauses": ("subject.pauses.probability=0.0",),
+    "without pauses, 100 nodes": (
+        "subject.pauses.probability=0.0",
+        "pools.nodes=100",
+        "pools.devices_per_node=8",
+    ),
     "without pauses, CPython's own switch interval": (
         "subject.pauses.probability=0.0",
         "subject.switch_interval_s=0.005",
@@ -35,8 +41,11 @@ def measure() -> Iterator[tuple[str, float, str]]:
             plan = run_plan.plan(loaded, seed=1)
             directory = runs.new_directory(plan, pathlib.Path(folder))
             started = time.perf_counter()
-            judgement = runs.run(loaded, plan, directory)
+            with cpu_time.of_parts() as spent:
+                judgement = runs.run(loaded, plan, directory)
             seconds[name] = time.perf_counter() - started
         yield f"{name} ({judgement.verdict})", judgement.figures.allocations_per_s or 0.0, "pods/s"
+        for part, used in spent.items():
+            yield f"{name}: {part}", used, "CPU s"
     for name, value in seconds.items():
         yield f"{name}: from start to verdict", value, "s"
