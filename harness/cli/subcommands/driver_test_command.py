@@ -77,7 +77,7 @@ def driver_test(
     on time, late, twice, at the same time and killed in between. Nothing outside a temporary folder
     is touched.
     """
-    from harness.conformance import results
+    from harness.conformance import junit_files
 
     chosen = conformance_rules.chosen(rules or ())
     with outputs.chosen(output) as form:
@@ -99,7 +99,7 @@ def driver_test(
             ends_at=least if fail_fast else None,
         )
         if junit is not None:
-            writing.replace(junit, results.junit_xml(name, found, fail_on=least).encode())
+            writing.replace(junit, junit_files.render(name, found, fail_on=least).encode())
         verdict = results.verdict(found, least)
         if form.is_json:
             form.document({"verdict": verdict, "rules": [_ended(item) for item in found]})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness import errors, placeholders
-from harness.conformance import allocations, options, results, rules
+from harness.conformance import allocations, junit_files, options, results, rules
 from harness.conformance.groups import slices
 
 
@@ -89,14 +89,14 @@ def test_results_are_written_for_people_and_for_ci() -> None:
         for name, outcome in zip(names, ("failed", "failed", "undecided", "skipped"), strict=True)
         for outcome in [results.Outcome(outcome)]
     ]
-    text = results.junit_xml("my driver", found)
+    text = junit_files.render("my driver", found)
     assert 'name="driver-test my driver"' in text
     assert 'tests="4" failures="1" errors="1" skipped="2"' in text
     assert [text.count(f'<skipped message="{words}') for words in ("should (failed)", "&lt;w")] == [
         1,
         1,
     ]
-    stricter = results.junit_xml("my driver", found, fail_on=rules.Level.SHOULD)
+    stricter = junit_files.render("my driver", found, fail_on=rules.Level.SHOULD)
     assert 'tests="4" failures="2" errors="1" skipped="1"' in stricter
     assert results.counted(found) == (
         "0 of 4 rules held, 1 `must` failed, 1 `must` undecided, 1 `should` failed, 1 skipped"
