@@ -154,6 +154,8 @@ def test_a_log_that_begins_after_a_difference_says_so() -> None:
     late = "the log begins at revision 5 only: are earlier parts missing?"
     assert late in heard(4, 7)
     assert late not in heard(0, 5)  # 0: a difference without a revision
+    bound = audit_events.Hidden(kind="bound", resource="pods", namespace="n", name="p")
+    assert hidden_writes.difference("pods", bound, "a", "b").version == 0
 
 
 HISTORIES = int(os.environ.get("FLAKE_HUNT_HISTORIES", "3000")) // 50

@@ -241,3 +241,10 @@ def test_a_state_says_more_by_what_is_compared(more: dict[str, Any], says_more: 
     other = witnessed_writes.state_of({"metadata": META, **more})
     assert other.says_more(plain) is says_more
     assert not other.differing(plain)
+
+
+def test_only_a_graceful_deletion_may_have_marked_nothing() -> None:
+    stored, answered = (witnessed_writes.state_of({"metadata": meta}) for meta in (META, MARKED))
+    for is_marking in (False, True):
+        write = witnessed_writes.Write("pods", answered, is_marking=is_marking)
+        assert write.may_be_none(stored) is is_marking

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks.witness import audit_comparison, audit_events
+from harness.checks.witness import audit_comparison, audit_events, hidden_writes
 from harness.history import records
 from tests.histories import audit_logs, language
 from tests.support import text_tables
@@ -276,13 +276,18 @@ def test_a_write_before_others_that_were_logged_is_not_lost_by_the_kill() -> Non
     """The recorder has seen it late, in the second before the kill."""
     body = seen()
     late = [
-        msgspec.structs.replace(item, ts_ns=_second(3.4))
-        if isinstance(item, records.Observation) and item.resource_version == 1
+        msgspec.structs.replace(item, ts_ns=_second(4.4))
+        if isinstance(item, records.Observation) and item.resource_version == 2
         else item
         for item in body
     ]
-    ends = [(_second(KILL_S), _second(KILL_S))]
-    assert audit_logs.compared(late, told(1), ends=ends).difference_count
+    ends = [(_second(4.5), _second(4.5))]
+    assert audit_logs.compared(late, told(2), ends=ends).difference_count
+
+
+def test_a_time_of_the_log_is_in_nanoseconds() -> None:
+    assert hidden_writes.time_of("1970-01-01T00:00:01.500000Z") == 1_500_000_000
+    assert hidden_writes.time_of("") == 0
 
 
 def test_a_write_in_a_window_that_the_log_has_otherwise_is_a_difference() -> None:
