@@ -91,10 +91,10 @@ def _windows(
 
 
 def _surely_written(asked: Iterable[witnessed_writes.Write]) -> list[int]:
-    """Return the revisions of these writes that none of them can have found.
+    """Return the revisions that were surely written by one of these requests.
 
-    What changes nothing, such as a deletion asked again, is answered with the revision that the
-    object had: after a kill, with one that was committed before.
+    A request that changes nothing, such as a second deletion, is answered with the revision that
+    the object has already. After a kill, that revision may be older than the kill.
     """
     found: set[str] = set()
     surely = []
