@@ -25,13 +25,14 @@ def spec(
     faults: Sequence[str] = (),
     faults_max: int = 1,
     is_of_node: bool = False,
+    private_locks: tuple[str, ...] | None = None,
     **sizes: tuple[int, int],
 ) -> world_specs.WorldSpec:
     """Return the spec of a world; each size is given as its value and its minimum.
 
     `made_of`: its parts, or what returns them for some sizes. `binders`: how many pods may be bound
     at the same time; 0: any number. `faults`: those of the API server; `faults_max`: how many of
-    them may happen.
+    them may happen. `private_locks`: see `WorldSpec`; None: those that no two tasks want.
     """
     if has_scheduler:
         sizes["binders"] = (binders, binders)
@@ -58,7 +59,7 @@ def spec(
         oracles=oracles,
         at_rest=at_rest,
         remedies=remedies,
-        private_locks=world_specs.private_locks(setting(values), values),
+        private_locks=private_locks or world_specs.private_locks(setting(values), values),
     )
 
 
