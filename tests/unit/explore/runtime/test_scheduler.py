@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -145,7 +146,7 @@ def test_one_task_at_a_time_has_a_baton_whatever_is_decided(seed: int) -> None:
 
 
 def take_lock_twice() -> None:
-    lock = concurrency.lock("the-lock")
+    lock: Any = concurrency.lock("the-lock")
     lock.acquire()
     lock.acquire()
 

@@ -42,9 +42,10 @@ class Run:
         self.restarting += 1
         assert self.restarting == 1, "two at a time"
         clocks.sleep(down_s)
-        end = components.End.of(self.carrier.restart)
+        alive_ns = clocks.monotonic_ns()
+        self.carrier.restart()
         self.restarting -= 1
-        return end
+        return components.End(alive_ns, clocks.monotonic_ns())
 
     def start(self) -> None:
         self.injector.start()
