@@ -14,18 +14,16 @@ from harness.run import run_plan, runs
 from harness.scenario import loading
 
 SCENARIO = "uses-all-resources"
+_WITHOUT_PAUSES = ("subject.pauses.probability=0.0",)
+_100_NODES = (*_WITHOUT_PAUSES, "pools.nodes=100", "pools.devices_per_node=8")
+_USUAL = "subject.switch_interval_s=0.005"
+"""CPython's own interval: a run has a shorter one, so that races show."""
 VARIANTS = {
     "as shipped, with pauses": (),
-    "without pauses": ("subject.pauses.probability=0.0",),
-    "without pauses, 100 nodes": (
-        "subject.pauses.probability=0.0",
-        "pools.nodes=100",
-        "pools.devices_per_node=8",
-    ),
-    "without pauses, CPython's own switch interval": (
-        "subject.pauses.probability=0.0",
-        "subject.switch_interval_s=0.005",
-    ),
+    "without pauses": _WITHOUT_PAUSES,
+    "without pauses, CPython's own switch interval": (*_WITHOUT_PAUSES, _USUAL),
+    "without pauses, 100 nodes": _100_NODES,
+    "without pauses, 100 nodes, CPython's own switch interval": (*_100_NODES, _USUAL),
 }
 
 
