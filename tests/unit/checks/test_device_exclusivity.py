@@ -6,6 +6,7 @@ import pytest
 
 from harness.checks import device_exclusivity, findings, verdicts
 from harness.checks.holds import hold_history
+from harness.checks.observed import observations
 from tests.histories import language
 from tests.support import text_tables
 
@@ -154,3 +155,13 @@ def test_pods_are_told_in_order() -> None:
     assert violation.holders[0].pods == names
     assert [item.name for item in violation.objects if item.kind == "Pod"] == names
     assert f"Pods: {', '.join(names)} and none yet." in violation.text
+
+
+def test_none_is_missed_among_more_allocations_than_are_kept_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of those decoded again, one may have the identity that another one had."""
+    monkeypatch.setattr(observations, "BYTES_MAX", 0)
+    body = language.observe("a=D1 b=D2 a=D2 b=D3 a=D3 b=D1 " * 20)
+    result = device_exclusivity.check(hold_history.fold(iter(body)), lambda _: None)
+    assert (result.examined_count, result.violation_count) == (120, 59)
