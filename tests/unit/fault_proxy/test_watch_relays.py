@@ -23,10 +23,12 @@ numbers = itertools.count()
 
 
 @contextlib.contextmanager
-def watching(api: apis.Api, version: str | None = None) -> Iterator["Events"]:
+def watching(
+    api: apis.Api, version: str | None = None, *, namespace: str | None = "default"
+) -> Iterator["Events"]:
     if version is None:
         version = api.list(proxies.CONFIG_MAPS, namespace="default").resource_version
-    watch = api.watch(proxies.CONFIG_MAPS, resource_version=version, namespace="default")
+    watch = api.watch(proxies.CONFIG_MAPS, resource_version=version, namespace=namespace)
     events = Events(watch)
     try:
         yield events
@@ -134,6 +136,18 @@ def test_a_watch_ends_with_410(carrier: proxies.Proxy, server: apis.Api) -> None
             events.next()
     facts = carrier.applied(name)[0]["facts"]
     assert (facts["name"], facts["eventType"], facts["verb"]) == (made, "ADDED", "watch")
+
+
+def test_a_watch_of_all_namespaces_is_struck_in_that_of_the_fault(
+    carrier: proxies.Proxy, server: apis.Api
+) -> None:
+    carrier.add("event", {"type": "gone"}, match=EVENTS | {"namespace": "def*"})
+    with carrier.api() as api, watching(api, namespace=None) as events:
+        other = f"w-{next(numbers)}"
+        server.create(proxies.CONFIG_MAPS, proxies.config_map(other), namespace="kube-system")
+        assert events.names(1) == [other]
+        make(server, 1)
+        assert events.next()["type"] == "ERROR"
 
 
 def test_a_watch_that_is_held_ends_without_what_was_held(
