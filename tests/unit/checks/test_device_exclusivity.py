@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.checks import device_exclusivity, findings, verdicts
-from harness.checks.holds import hold_history
+from harness.checks.holds import claim_events, hold_history
 from harness.checks.observed import observations
 from tests.histories import language
 from tests.support import text_tables
@@ -157,11 +157,13 @@ def test_pods_are_told_in_order() -> None:
     assert f"Pods: {', '.join(names)} and none yet." in violation.text
 
 
+@pytest.mark.parametrize("known", [claim_events.PARTS_MAX, 4])
 def test_none_is_missed_among_more_allocations_than_are_kept_decoded(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, known: int
 ) -> None:
     """Of those decoded again, one may have the identity that another one had."""
     monkeypatch.setattr(observations, "BYTES_MAX", 0)
+    monkeypatch.setattr(claim_events, "PARTS_MAX", known)
     body = language.observe("a=D1 b=D2 a=D2 b=D3 a=D3 b=D1 " * 20)
     result = device_exclusivity.check(hold_history.fold(iter(body)), lambda _: None)
     assert (result.examined_count, result.violation_count) == (120, 59)
