@@ -16,7 +16,7 @@ from typing import Any
 from harness import tls_authorities
 
 SERVER_NAME = "upstream.example"
-LONG = json.dumps({"items": ["x" * 1000] * 200}).encode()
+LONG = json.dumps({"metadata": {"name": "long"}, "items": ["x" * 1000] * 200}).encode()
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -33,7 +33,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if path == "/broken":
             self._send(LONG, length=len(LONG) + 1)
             self.close_connection = True
-        elif path == "/gzip":
+        elif path in ("/gzip", "/api/v1/gzip"):
             self._send(gzip.compress(LONG), ("Content-Encoding", "gzip"))
         elif self.headers.get("Authorization") in self.server.rejected:
             self._send(b"{}", status=401)

@@ -216,6 +216,14 @@ def test_a_compressed_response_passes_as_it_is(pair: Pair) -> None:
     assert (response.headers["Content-Encoding"], body[:2]) == ("gzip", b"\x1f\x8b")
 
 
+def test_a_fault_sees_the_object_in_a_compressed_response(pair: Pair) -> None:
+    proxy, _ = pair
+    proxy.add("response", {"type": "reject", "code": 504}, match={"name": "long"}, count=1)
+    accepted = {"Accept-Encoding": "gzip"}
+    response, _ = proxies.request(proxy.kubeconfig(), "GET", "/api/v1/gzip", **accepted)
+    assert response.status == 504
+
+
 def test_a_body_that_is_too_large_is_refused(pair: Pair) -> None:
     proxy, upstream = pair
     with proxies.connection(proxy.kubeconfig()) as (connection, common):
