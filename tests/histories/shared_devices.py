@@ -18,8 +18,10 @@ Taken = Mapping[str, int | None]
 """Device -> the consumed memory of a share; None: the whole device."""
 
 
-def slices(rv: int = 1, *, memory: int = MEMORY, slots: int = SLOTS) -> list[records.Body]:
-    """The two slices of the pool, as a first list has them."""
+def slices(
+    rv: int = 1, *, memory: int = MEMORY, slots: int = SLOTS, **counters: int | None
+) -> list[records.Body]:
+    """The two slices of the pool, as a first list has them; `counters` as in COUNTERS, None: none."""
     devices: list[Object] = [
         {
             "name": "S",
@@ -28,11 +30,9 @@ def slices(rv: int = 1, *, memory: int = MEMORY, slots: int = SLOTS) -> list[rec
         },
         {"name": "X", "capacity": {"memory": {"value": "4Gi"}}},
     ]
-    for name, amount in COUNTERS.items():
-        counters = {"slots": {"value": str(amount)}}
-        devices.append(
-            {"name": name, "consumesCounters": [{"counterSet": "set", "counters": counters}]}
-        )
+    for name, amount in (COUNTERS | counters).items():
+        used = {"counterSet": "set", "counters": {"slots": {"value": str(amount)}}}
+        devices.append({"name": name, "consumesCounters": [] if amount is None else [used]})
     declared = [{"name": "set", "counters": {"slots": {"value": str(slots)}}}]
     return [
         language.observation("resourceslices", rv, _slice("devices", {"devices": devices}), "LISTED"),

@@ -128,6 +128,7 @@ def test_what_breaks_a_promise_is_named(check: Any, history: str, problem: str) 
     for violation in found.violations:
         assert problem in violation.summary
         assert problem in violation.text
+        assert "was allocated gpu.example/" in violation.text
         assert [item.name for item in violation.objects] == ["c"]
 
 
@@ -208,7 +209,7 @@ def test_the_first_the_worst_and_the_last_are_in_full_and_all_are_counted() -> N
 def test_an_allocation_is_judged_once_and_another_one_again() -> None:
     """A version without change is none; one that was freed and allocated again is."""
     one = claim("c", result("D1"))
-    found = judge(granted_devices.GRANTED_ACCESS, [*_world(), one, one, claim("c"), one])
+    found = judge(granted_devices.GRANTED_ACCESS, [*_world(), one, one, one, claim("c"), one])
     assert found.examined_count == 2
 
 
@@ -262,9 +263,8 @@ def test_a_class_that_was_never_observed_is_not_examined() -> None:
 
 
 def test_a_result_for_another_request_is_not_examined_for_copies() -> None:
-    why = why_not(
-        granted_devices.COPIED_RESULTS, [*_world(), claim("c", result("D1", request="z"))]
-    )
+    event = claim("c", result("D1"), result("D2", request="z"))
+    why = why_not(granted_devices.COPIED_RESULTS, [*_world(), event])
     assert why.startswith("a result names a request that its claim lacks")
 
 

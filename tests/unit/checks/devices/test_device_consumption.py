@@ -1,5 +1,6 @@
 """Shares and counters: over-use is found from the history, and everything else is not."""
 
+import json
 import pathlib
 import random
 import re
@@ -46,11 +47,11 @@ def history(text: str) -> Iterator[records.Body]:
     for rv, word in enumerate(text.split(), start=2):
         name, sign, rest = re.split(r"([:~=])", word, maxsplit=1) if word != "." else (".", "", "")
         if sign == "=":
-            yield from slices(rv, **{name: int(rest)})
+            yield from slices(rv, **{name: json.loads(rest)})
         elif sign == "~":
             yield gone(rv, name)
         elif sign:
-            found = re.findall(r"(S|[WHX]\d?)=?(-?\d*)", rest)
+            found = re.findall(r"(S|[WHXN]\d?)=?(-?\d*)", rest)
             yield claim(
                 rv, name, {device: int(amount) if amount else None for device, amount in found}
             )
@@ -62,7 +63,7 @@ def test_what_is_consumed_beyond_the_limits_is_found(text: str, expected: str) -
     if expected == "none":
         assert (result.verdict, result.examined_count) == (UNKNOWN, 0)
         return
-    assert result.verdict is (INVALID if expected else VALID)
+    assert (result.verdict, result.examined_count > 0) == (INVALID if expected else VALID, True)
     summaries = [item.summary for item in result.violations]
     fragments = expected.split(" ; ") if expected else []
     assert len(summaries) == len(fragments), summaries
@@ -127,6 +128,13 @@ def test_an_excess_has_the_first_of_its_largest_sums_and_no_empty_use() -> None:
     [found] = device_consumption.excesses(uses, lambda _: Fraction(3))
     assert (found.from_rv, found.until_rv, found.most) == (3, 9, 5)
     assert [item.name for item in found.holds] == ["a", "b", "c"]
+
+
+def test_the_uses_of_a_device_are_joined_in_the_order_of_their_versions() -> None:
+    """After a gap, claims are listed in the order of their names."""
+    uses = [_use("b", 1, 5, 8), _use("a", 1, 3, 6), _use("c", 1, 9, None)]
+    joined = device_consumption.joined_uses([use.holds[0] for use in uses], Fraction(1))
+    assert [(use.from_rv, use.until_rv) for use in joined] == [(3, 8), (9, None)]
 
 
 def test_each_capacity_is_added_up_by_itself() -> None:
@@ -215,6 +223,10 @@ def test_an_amount_that_follows_from_another_version_of_the_slice_is_believed() 
     assert judged([*pool, *large]).verdict is INVALID
     small = [_asking(3, "a", None, None), _asking(4, "b", None, "2Gi")]
     assert judged([*pool, *small]).verdict is VALID
+    part = [_asking(3, "a", None, "2Gi"), _asking(4, "b", None, "2Gi")]
+    assert judged([*pool, *part]).verdict is VALID
+    unshared = language.replaced(pool[2:], '"allowMultipleAllocations": true, ', "")
+    assert judged([*slices(), *unshared, *part]).verdict is INVALID
     later = [
         *slices(),
         *small,
@@ -259,6 +271,8 @@ def test_an_amount_below_zero_counts_as_nothing_and_is_named(written: str | None
     over = consumption(below, _asking(3, "b", "4Gi", "4Gi"), _asking(4, "c", "1", "1"))
     assert over.violation_count == 2
     assert "4294967297 of 4294967296 consumed from version 4" in over.violations[1].summary
+    beside = language.replaced([claim(2, "a", {"S": -4, "X": 1})], '"X"', '"S"')
+    assert f"consumes {number} of memory" in consumption(*beside).violations[0].summary
 
 
 def test_admin_access_consumes_nothing() -> None:
@@ -267,18 +281,6 @@ def test_admin_access_consumes_nothing() -> None:
 
 
 # --------------------------------------------------------------------------- counters
-
-
-def test_counters_below_zero_make_no_room_for_others() -> None:
-    negative = language.replaced(slices(), '"H1", "consumesCounters": [{"counterSet": "set", "counters": {"slots": {"value": "1"', '"H1", "consumesCounters": [{"counterSet": "set", "counters": {"slots": {"value": "-1"')  # fmt: skip
-    body = [claim(2, "a", {"H1": None}), claim(3, "b", {"W": None})]
-    result = judged([*negative, *body])
-    assert [item.summary for item in result.violations] == [
-        f"claim a consumes -1 of counter slots of counter set set of device {device_id('H1')}"
-    ]
-    over = judged([*negative, *body, claim(4, "c", {"H2": None})])
-    assert over.violation_count == 2
-    assert "3 of 2 consumed from version 4" in over.violations[1].summary
 
 
 def test_claims_are_named_that_have_a_device_at_that_time() -> None:

@@ -132,6 +132,7 @@ def test_holds_are_chosen_by_device_claim_and_kind() -> None:
         holds = random_holds(draw)
         columns = hold_lists.columns(holds)
         assert list(columns) == holds
+        assert columns.open_count == sum(hold.until_rv is None for hold in holds)
         for one in "abcdef":
             assert columns.of_device(one) == [hold for hold in holds if hold.device == one]
             assert columns.of_claims("tests", one) == [hold for hold in holds if hold.name == one]

@@ -34,6 +34,8 @@ def test_all_of_them_agree(extra: dict[str, Any], exclusive: bool) -> None:
     }
     seen = language.observation(language.CLAIMS, 1, claim, "ADDED")
     assert [hold.exclusive for hold in hold_history.fold([seen]).holds] == [exclusive]
+    gone = language.observation(language.CLAIMS, 1, claim, "DELETED")
+    assert hold_history.fold([gone]).holds.device_count == 0
     assert live_spotter.exclusive_devices(claim) == ({"d/p/D1"} if exclusive else set())
     assert list(claims.exclusive_devices(allocation)) == (["d/p/D1"] if exclusive else [])
 
