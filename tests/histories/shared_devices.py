@@ -21,7 +21,7 @@ Taken = Mapping[str, int | None]
 def slices(
     rv: int = 1, *, memory: int = MEMORY, slots: int = SLOTS, **counters: int | None
 ) -> list[records.Body]:
-    """The two slices of the pool, as a first list has them; `counters` as in COUNTERS, None: none."""
+    """The two slices of the pool, as a first list has them; `counters` are more of COUNTERS."""
     devices: list[Object] = [
         {
             "name": "S",

@@ -32,8 +32,11 @@ def observed(version: int, event: placements.Event, *, gone: bool = False) -> re
     return placements.recorded(placements.gone(event) if gone else event, version, 1)
 
 
-def piece(version: int, *devices: Object, uid: str = "s", gone: bool = False) -> records.Body:
-    return observed(version, placements.piece(*devices, pool=POOL, name=uid), gone=gone)
+def piece(
+    version: int, *devices: Object, uid: str = "s", gone: bool = False, generation: int = 1
+) -> records.Body:
+    event = placements.piece(*devices, pool=POOL, name=uid, generation=generation)
+    return observed(version, event, gone=gone)
 
 
 def rule(

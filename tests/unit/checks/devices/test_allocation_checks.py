@@ -308,6 +308,14 @@ def test_news_of_several_watches_are_put_in_order() -> None:
     assert catalogue.news == [3, 4, 5, 5]
 
 
+def test_a_device_is_shareable_if_it_was_in_any_version() -> None:
+    catalogue = device_catalogue.DeviceCatalogue()
+    for version, event in enumerate((piece("S", "D1"), piece(SHARED, "D1")), start=1):
+        catalogue.see_slice(placements.observed(event, version))
+    answers = [catalogue.is_shareable(f"gpu.example/n1/{name}") for name in ("S", "D1", "D2")]
+    assert answers == [True, False, None]
+
+
 FAULT = plans.PlannedFault(name="f", kind="delay-events", carrier="server", text="late")
 C = claim("c", result("D1"))
 SLOTS = {"slots": {"value": "1"}}
@@ -329,12 +337,14 @@ def judge_existence(
     return judged_runs.examined(reachable_devices.EXISTING_DEVICES.judge(given))
 
 
+ON_TWO_NODES = [device("A", nodeName="n1"), device("B", nodeName="n2")]
 PIECES: dict[str, Any] = {
     "C": C,
     "CONSUMER": CONSUMER,
     "COUNTERS": piece(name="t", count=2, **COUNTERS),
     "COUNTERS_OF_3": piece(name="t", count=3, **COUNTERS),
     "COUNTERS_AGAIN": piece(name="u", count=3, **COUNTERS),
+    "MIXED": piece(*ON_TWO_NODES, name="t", generation=2, perDeviceNodeSelection=True),
 }
 
 

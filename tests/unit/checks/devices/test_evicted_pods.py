@@ -64,6 +64,8 @@ WORDS: dict[str, Callable[[int], Any]] = {
     "tainted": lambda at: piece(at, TAINTED),
     "another-effect": lambda at: piece(at, taint_events.device("d", "NoSchedule")),
     "another-device": lambda at: piece(at, taint_events.device("e", "NoExecute")),
+    "beside": lambda at: piece(at, uid="t"),
+    "newer": lambda at: piece(at, uid="t", generation=2),
     "rule": lambda at: rule(at, {}, "NoExecute"),
     "rule-goes": lambda at: rule(at, {}, "NoExecute", gone=True),
     "claim": claim,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import protocol, verdicts
 from harness.checks.devices import device_timelines
 from harness.history import histories, journal_writer, records
 from tests.histories import building, language
@@ -32,7 +32,7 @@ WORDS: dict[str, Callable[[int], Any]] = {
     "withdrawn": lambda at: piece(at, CLEAN, gone=True),
     "rule": lambda at: rule(at, {}),
     "rule-goes": lambda at: rule(at, {}, gone=True),
-    "rule-s": lambda at: rule(at, {}, name="s"),
+    "rule-s": lambda at: rule(at, {"device": "d"}, name="s"),
     "rule-s-goes": lambda at: rule(at, {}, gone=True, name="s"),
     "rule-for-d": lambda at: rule(at, {"device": "d"}),
     "rule-for-none": lambda at: rule(at, None),
@@ -110,7 +110,8 @@ def views(folder: pathlib.Path, *steps: tuple[str, Object]) -> dict[str, device_
         at = language.at(number)
         writer.write(records.Step(seq=number, name=name, fields=fields, thread="t", ts_ns=at))
     writer.close()
-    return device_timelines.read_views(histories.load(directory.path))
+    evidence = protocol.Evidence(taint_events.TOLD, history=histories.load(directory.path))
+    return device_timelines.AttemptViews.from_evidence(evidence)
 
 
 STARTED: tuple[str, Object] = ("scheduling.started", {"pod": "p"})
