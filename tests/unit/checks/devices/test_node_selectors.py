@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.checks.devices import device_catalogue
+from harness.checks.devices import device_catalogue, reachable_devices
+from tests.histories import judged_runs, placements
 from tests.support import text_tables
 
 LABELS = {"zone": "a", "rank": "5"}
@@ -44,6 +45,20 @@ def test_no_selector_admits_all_nodes_and_one_without_requirements_none() -> Non
 def test_what_is_not_known_is_not_judged(text: str) -> None:
     with pytest.raises(device_catalogue.UnknownSelectorError):
         device_catalogue.admits(selector(text), "n", LABELS)
+
+
+@pytest.mark.parametrize(("place", "text", "missed"), cases("another"))
+def test_a_selector_of_an_allocation_is_tried_on_nodes_that_may_come(
+    place: str, text: str, missed: str
+) -> None:
+    events = [
+        placements.node("n1", **LABELS, kind="k"),
+        placements.piece("D", nodeSelector=selector(place)),
+        placements.claim("c", placements.result("D"), selector=selector(text)),
+    ]
+    answer = reachable_devices.REACHABLE_DEVICES.judge(placements.evidence(events))
+    [violation] = judged_runs.examined(answer).violations
+    assert f"does not admit {missed}, from which all its devices can" in violation.text
 
 
 @pytest.mark.parametrize(("text", "names"), cases("names"))

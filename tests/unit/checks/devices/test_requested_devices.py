@@ -36,6 +36,7 @@ WORDS: dict[str, Any] = {
     "READY": {"bindingConditions": ["ready"]},
     "ROOM": {"allowMultipleAllocations": True, "capacity": {"memory": "2"}},
     "SHAREABLE": {"allowMultipleAllocations": True},
+    "TWICE": {"capacity": {"requests": {"memory": "1", "gpu.example/memory": "1"}}},
     "TAINT": {"taints": [{"key": "k", "effect": "NoSchedule"}]},
 }
 
