@@ -72,6 +72,7 @@ WORDS: dict[str, Callable[[int], Any]] = {
     "freed": lambda at: claim(at, used=False),
     "for-ever": lambda at: claim(at, FOR_EVER),
     "five-seconds": lambda at: claim(at, FIVE_S),
+    "both": lambda at: claim(at, FIVE_S, FOR_EVER),
     "for-another-key": lambda at: claim(at, {**FOR_EVER, "key": "x"}),
     "for-another-effect": lambda at: claim(at, {**FOR_EVER, "effect": "NoSchedule"}),
     "for-another-value": lambda at: claim(at, {"key": "k", "value": "x"}),
@@ -84,7 +85,10 @@ WORDS: dict[str, Callable[[int], Any]] = {
 
 
 @pytest.mark.parametrize(("text", "expected"), text_tables.cases(__file__, "evicted_cases.txt"))
-def test_a_pod_is_gone_in_time_and_only_with_a_reason(text: str, expected: str) -> None:
+def test_a_pod_is_gone_in_time_and_only_with_a_reason(
+    text: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tainted_devices, "EARLY_S", 3.0)
     found = judge(*taint_events.history(text.replace("LATE", str(10 + LATE + 1)), WORDS))
     if expected == "NOTHING":
         assert isinstance(found, verdicts.NotExamined)
@@ -95,11 +99,15 @@ def test_a_pod_is_gone_in_time_and_only_with_a_reason(text: str, expected: str) 
 
 
 @pytest.mark.parametrize(
-    ("toleration", "is_known"),
-    [(FOR_EVER, True), ({**FOR_EVER, "effect": "NoExecute"}, False), (FIVE_S, False)],
+    ("toleration", "told"),
+    [
+        (FOR_EVER, "H23"),
+        ({**FOR_EVER, "effect": "NoExecute"}, "no NoExecute taint"),
+        (FIVE_S, "4.0 s before its time"),
+    ],
 )
 def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
-    toleration: Object, is_known: bool
+    toleration: Object, told: str
 ) -> None:
     evicted = pod(11, evicted=True, deleted=True, by="kube-controller-manager")
     found = judged_runs.examined(
@@ -107,8 +115,17 @@ def test_a_wrong_eviction_names_who_has_evicted_and_the_known_finding(
     )
     (violation,) = found.violations
     assert "was evicted by kube-controller-manager" in violation.text
-    assert ("H23" in violation.summary) is is_known
+    assert told in violation.summary
+    assert ("H23" in violation.summary) is (told == "H23")
     assert violation.resource_versions == [11]
+
+
+def test_the_longest_time_is_told_that_a_pod_has_stayed() -> None:
+    taints = [piece(10, TAINTED), piece(25, CLEAN), piece(30, TAINTED)]
+    found = judged_runs.examined(judge(piece(1, CLEAN), claim(2), pod(3), *taints))
+    (violation,) = found.violations
+    assert "used gpu.example/p/d for 30.0 s after its taint k:NoExecute" in violation.summary
+    assert [item.name for item in violation.objects] == ["p", "c"]
 
 
 def test_a_gap_leaves_it_open() -> None:
