@@ -157,6 +157,16 @@ def swapped(file: File, one: int, other: int) -> Damage:
     return changed(file, change)
 
 
+def logged(text: str) -> Damage:
+    """What the scheduler has printed."""
+
+    def damage(directory: directories.RunDirectory) -> None:
+        directory.logs.mkdir(exist_ok=True)
+        directory.log(building.SCHEDULER).write_text(text)
+
+    return damage
+
+
 def unfinished_call() -> Damage:
     """A call of the load never came back."""
     return appended(operations, building.invocation(999, "pods", "never-answered"))

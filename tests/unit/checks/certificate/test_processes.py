@@ -155,11 +155,7 @@ def test_a_load_that_ended_badly_names_it_and_other_processes_do_not(
 
 @pytest.mark.parametrize("exit_code", [2, -9])
 def test_the_panic_of_a_process_is_quoted(tmp_path: pathlib.Path, exit_code: int) -> None:
-    def log(directory: directories.RunDirectory) -> None:
-        directory.logs.mkdir(exist_ok=True)
-        text = "started\npanic: nil map\n\ngoroutine 1 [running]:\n"
-        directory.log(building.SCHEDULER).write_text(text)
-
+    log = damages.logged("started\npanic: nil map\n\ngoroutine 1 [running]:\n")
     died = damages.process_died(exit_code=exit_code)
     judgement = judged_runs.judge(tmp_path, TEXT, died, log)
     assert f"(exit code {exit_code}): panic: nil map" in judgement.reason
