@@ -14,7 +14,11 @@ Object = dict[str, Any]
 D0 = worlds.device("n", 0)
 DOUBT, NONE = "perhaps", "none"
 CLASS = worlds.device_class(worlds.CLASS)
-SHARED: Object = {"allowMultipleAllocations": True, "capacity": {"memory": {"value": "4Gi"}}}
+SHARED: Object = {
+    "allowMultipleAllocations": True,
+    "capacity": {f"{worlds.DRIVER}/memory": {"value": "4Gi"}},
+}
+CORES = {**SHARED["capacity"], "cores": {"value": "2"}}
 TAINT = {"key": "k", "effect": "NoSchedule"}
 
 
@@ -53,17 +57,20 @@ def labelled(key: str, value: str) -> Object:
     return {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
 
 
-def held(name: str, *devices: str, **row: Any) -> Object:
-    made = worlds.claim(name, *devices)
+def held(name: str, *devices: str, asked: Object | None = None, **row: Any) -> Object:
+    made = worlds.claim(name, *devices, **asked or {})
     for result in made["status"]["allocation"]["devices"]["results"]:
         result |= row
     return made
 
 
-def share(name: str, amount: str | None) -> Object:
-    """A claim with a share of device 0."""
-    consumed = {} if amount is None else {"consumedCapacity": {"memory": amount}}
-    return held(name, D0, shareID=name, **consumed)
+def share(name: str, amount: str, **row: Any) -> Object:
+    """A claim with a share of device 0; after `?` comes what it asks for, in place of its share."""
+    if amount.startswith("?"):
+        row["asked"] = {"capacity": {"requests": {"memory": amount[1:]}}}
+    elif amount:
+        row["consumedCapacity"] = {"memory": amount}
+    return held(name, D0, shareID=name, **row)
 
 
 def wanted(**exactly: Any) -> Object:
@@ -136,6 +143,10 @@ ALL: Object = {"allocationMode": "All"}
 TWO, THREE, FOUR = ({"count": count} for count in (2, 3, 4))
 UNDECLARED = counted(1)
 del UNDECLARED["spec"]["sharedCounters"]
+HALF_DECLARED = counted(1)
+HALF_DECLARED["spec"]["devices"][0]["consumesCounters"][0]["counters"]["more"] = {"value": "1"}
+OTHER_DRIVER = slice_of(name="a")
+OTHER_DRIVER["spec"]["driver"] = "other"
 BROKEN = generation(1, 2, "b")
 BROKEN["spec"]["pool"] = {"name": "q", "generation": 1, "resourceSliceCount": 2}
 SLICES = {
@@ -153,10 +164,13 @@ SLICES = {
     "model": slice_of(attributes={"model": {"string": "a"}}),
     "one-with-x": slice_of(count=1, **WITH_X),
     "shared": slice_of(count=1, **SHARED),
+    "shared-cores": slice_of(count=1, **SHARED | {"capacity": CORES}),
     "shared-counted": counted(2, slots=2, **SHARED),
     "broken-q": BROKEN,
     "colours": COLOURS,
     "undeclared": UNDECLARED,
+    "half-declared": HALF_DECLARED,
+    "other-driver": OTHER_DRIVER,
     "m": worlds.devices_of("m", 1),
     "of-all": everywhere(slice_of()),
     "of-all-m": everywhere(worlds.devices_of("m", 1)),
@@ -184,9 +198,10 @@ WISHES = {
     "of-other-class": [wanted(deviceClassName="other")],
     "of-driver": [cel(f"device.driver == '{worlds.DRIVER}'")],
     "of-x": [cel("device.driver == 'x'")],
+    "blue": [cel(f"device.attributes['{worlds.DRIVER}'].colour == 'blue'")],
     "unreadable": [cel("isNewIn2030(device)")],
     "with-x": [cel("device.attributes['a.example'].x")],
-    **{amount: [memory(amount)] for amount in ("1", "1Gi", "5Gi", "1025Mi")},
+    **{amount: [memory(amount)] for amount in ("1", "1Gi", "4Gi", "5Gi", "1025Mi")},
     "two-of-1Gi": [memory("1Gi", count=2)],
     "2Gi-and-2Gi": [requests(TWO_GI, TWO_GI)],
     "one-and-one": [requests(ONE_OF_IT, ONE_OF_IT)],
@@ -243,12 +258,13 @@ def _counted(text: str) -> Object:
 
 
 def _holding(text: str) -> Object:
+    admin = {"adminAccess": True} if text.endswith("!") else {}
     if "=" in text:
-        name, _, amount = text.partition("=")
-        return share(name, amount or None)
+        name, _, amount = text.rstrip("!").partition("=")
+        return share(name, amount, **admin)
     name, _, numbers = text.rstrip("!").partition(":")
     devices = [worlds.device("n", int(number)) for number in numbers.split(",")]
-    return held(name, *devices, **({"adminAccess": True} if text.endswith("!") else {}))
+    return held(name, *devices, **admin)
 
 
 @pytest.mark.parametrize(
