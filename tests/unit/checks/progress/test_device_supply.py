@@ -99,13 +99,18 @@ def requests(*made: Object, constraints: Sequence[Object] = ()) -> Object:
     return claim
 
 
-def search(world: worlds.World, claims: Sequence[Object], settings: Object | None = None) -> str:
+def search(
+    world: worlds.World,
+    claims: Sequence[Object],
+    settings: Object | None = None,
+    nodes: Sequence[str] | None = None,
+) -> str:
     """The devices for the claims of one pod, with their node; or DOUBT or NONE."""
     state = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
     wished = worlds.judged(worlds.World(claims=claims), plan=worlds.plan())[world_states.WorldState]
     given = worlds.SETTINGS if settings is None else settings
     tried = device_search.DeviceSearch(state, given)
-    found = tried.search(list(wished.claims.values()), None, beside={})
+    found = tried.search(list(wished.claims.values()), nodes, beside={})
     if found.where is None:
         return DOUBT if found.is_doubtful else NONE
     node, devices = found.where
@@ -115,6 +120,7 @@ def search(world: worlds.World, claims: Sequence[Object], settings: Object | Non
 
 ONE_OF_IT: Object = {"count": 1}
 OTHER = worlds.claim("other")
+X = "device.attributes['a.example'].x"
 WITH_X: Object = {"attributes": {"a.example/x": {"bool": True}}}
 TWO_OF_MODEL = [{"matchAttribute": "gpu.example/model"}]
 TWO_GI: Object = {"capacity": {"requests": {"memory": "2Gi"}}}
@@ -200,8 +206,10 @@ WISHES = {
     "of-x": [cel("device.driver == 'x'")],
     "blue": [cel(f"device.attributes['{worlds.DRIVER}'].colour == 'blue'")],
     "unreadable": [cel("isNewIn2030(device)")],
-    "with-x": [cel("device.attributes['a.example'].x")],
+    "with-x": [cel(X)],
+    "with-x-and-one": [requests({"selectors": [{"cel": {"expression": X}}]}, ONE_OF_IT)],
     **{amount: [memory(amount)] for amount in ("1", "1Gi", "4Gi", "5Gi", "1025Mi")},
+    "a-core": [wanted(capacity={"requests": {"cores": "1"}})],
     "two-of-1Gi": [memory("1Gi", count=2)],
     "2Gi-and-2Gi": [requests(TWO_GI, TWO_GI)],
     "one-and-one": [requests(ONE_OF_IT, ONE_OF_IT)],
@@ -286,6 +294,10 @@ def test_devices_for_a_pod(text: str, holding: str, wish: str, expected: str) ->
 def test_the_plan_tells_of_a_class_that_was_not_observed(pools: Object, expected: str) -> None:
     world = worlds.World(slices=[slice_of(attributes={"owner": {"string": "one"}})])
     assert search(world, [wanted()], {"pools": {**worlds.SETTINGS["pools"], **pools}}) == expected
+
+
+def test_a_pod_that_fits_no_node_gets_no_device() -> None:
+    assert search(there_is("of-all node-m", ""), [wanted()], nodes=()) == NONE
 
 
 def test_a_search_of_too_many_steps_is_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
