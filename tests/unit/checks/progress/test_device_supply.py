@@ -14,10 +14,8 @@ Object = dict[str, Any]
 D0 = worlds.device("n", 0)
 DOUBT, NONE = "perhaps", "none"
 CLASS = worlds.device_class(worlds.CLASS)
-SHARED: Object = {
-    "allowMultipleAllocations": True,
-    "capacity": {f"{worlds.DRIVER}/memory": {"value": "4Gi"}},
-}
+MEMORY = f"{worlds.DRIVER}/memory"
+SHARED: Object = {"allowMultipleAllocations": True, "capacity": {MEMORY: {"value": "4Gi"}}}
 CORES = {**SHARED["capacity"], "cores": {"value": "2"}}
 TAINT = {"key": "k", "effect": "NoSchedule"}
 
@@ -34,9 +32,10 @@ def generation(number: int, count: int, name: str, *, devices: int = 2) -> Objec
     return made
 
 
-def counted(*amounts: int, slots: int = 3, **fields: Any) -> Object:
+def counted(*amounts: int, slots: int = 3, pool: str = "n", **fields: Any) -> Object:
     """A slice whose devices consume these numbers of slots; the pool has `slots`."""
-    made = worlds.devices_of("n", len(amounts), **fields)
+    made = worlds.devices_of(pool, len(amounts), **fields)
+    made["spec"]["nodeName"] = "n"
     for device, amount in zip(made["spec"]["devices"], amounts, strict=True):
         counters = {"slots": {"value": str(amount)}}
         device["consumesCounters"] = [{"counterSet": "set", "counters": counters}]
@@ -177,6 +176,7 @@ SLICES = {
     "undeclared": UNDECLARED,
     "half-declared": HALF_DECLARED,
     "other-driver": OTHER_DRIVER,
+    "counted-q": counted(2, pool="q"),
     "m": worlds.devices_of("m", 1),
     "of-all": everywhere(slice_of()),
     "of-all-m": everywhere(worlds.devices_of("m", 1)),
@@ -219,6 +219,7 @@ WISHES = {
     "matching": [requests(ONE_OF_IT, ONE_OF_IT, constraints=TWO_OF_MODEL)],
     "three-or-two": [requests(alternatives(THREE, TWO))],
     "two-alike": [requests(TWO, constraints=MATCH)],
+    "one-and-two-alike": [OTHER, requests(TWO, constraints=MATCH)],
     "three-alike": [requests(THREE, constraints=MATCH)],
     "two-different": [requests(TWO, constraints=DISTINCT)],
     "three-different": [requests(THREE, constraints=DISTINCT)],
