@@ -105,7 +105,7 @@ def test_calls_are_tallied(tmp_path: pathlib.Path) -> None:
             for item in _failed(55, "create", "resourceclaimtemplates", 409, "AlreadyExists")
         ),
     )
-    assert (found.problems, found.calls, found.unknown) == ([], 9, 1)
+    assert (found.problems, found.calls, found.unknown, found.conflicts) == ([], 9, 1, 2)
     assert found.created == {"uid-a", "uid-p"}
     assert found.errors == {
         "create pods 409 AlreadyExists": 1,

@@ -113,7 +113,7 @@ def by_pandas_at_once(histories: list[list[hold_history.Hold]]) -> dict[int, lis
 def test_what_is_listed_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(double_allocations, "LISTED_MAX", 2)
     draw = random.Random(15)
-    for _ in range(brute_force.HISTORIES // 100):
+    for _ in range(max(40, brute_force.HISTORIES // 100)):
         rows = in_order(random_holds(draw))
         pairs = by_brute_force(rows)
         lengths = [len(versions(rows[one]) & versions(rows[two])) for one, two in pairs]

@@ -99,8 +99,8 @@ def test_pods_are_those_it_was_reserved_for_while_it_held_the_device() -> None:
     [first, second] = _fold("a^old a+D1 a^p a-D1 a+D1").holds
     assert first.pods == second.pods == {"old", "p"}
     groups = language.replaced(language.observe("a+D1 a^p"), '"pods"', '"podgroups"')
-    [hold, _] = hold_history.fold([*groups, *language.observe("b+D2 b^q")]).holds
-    assert not hold.pods
+    holds = hold_history.fold([*language.observe("b+D2 b^q"), *groups]).holds
+    assert [hold.pods for hold in holds] == [{"q"}, set()]
 
 
 def test_lives_keep_the_first_times() -> None:

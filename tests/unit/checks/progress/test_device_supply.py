@@ -172,6 +172,7 @@ SLICES = {
     "shared-cores": slice_of(count=1, **SHARED | {"capacity": CORES}),
     "shared-counted": counted(2, slots=2, **SHARED),
     "broken-q": BROKEN,
+    "broken-of-zone-b": everywhere(BROKEN, labelled("zone", "b")),
     "colours": COLOURS,
     "undeclared": UNDECLARED,
     "half-declared": HALF_DECLARED,
