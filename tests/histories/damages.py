@@ -158,7 +158,7 @@ def swapped(file: File, one: int, other: int) -> Damage:
 
 
 def logged(text: str) -> Damage:
-    """What the scheduler has printed."""
+    """The scheduler has printed a text."""
 
     def damage(directory: directories.RunDirectory) -> None:
         directory.logs.mkdir(exist_ok=True)

@@ -71,13 +71,22 @@ def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> Non
         assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
 
 
-@pytest.mark.parametrize(("binary", "verdict"), [("/opt/kcm-1.36.3", INVALID), ("/opt/kcm", VALID)])
-def test_what_the_claim_controller_has_written_stays(
-    tmp_path: pathlib.Path, binary: str, verdict: verdicts.Verdict
+@pytest.mark.parametrize(
+    ("subject", "pools", "verdict"),
+    [
+        ({"claim_controller": {"kind": "kcm", "binary": "/opt/kcm-1.36.3"}}, {}, INVALID),
+        ({"claim_controller": {"kind": "kcm", "binary": "/opt/kcm"}}, {}, VALID),
+        ({"driver": "command=/opt/kcm-1.36.3 --name x"}, {}, INVALID),
+        ({"driver": "command=x kcm-1.36.3"}, {}, VALID),
+        ({"driver": "socket"}, {"more": [{"driver": "kcm-1.36.3"}]}, INVALID),
+        ({"driver": "socket"}, {"imported": {"drivers": ["kcm-1.36.3"]}}, INVALID),
+    ],
+)
+def test_what_the_claim_controller_or_a_driver_has_written_stays(
+    tmp_path: pathlib.Path, subject: Any, pools: Any, verdict: verdicts.Verdict
 ) -> None:
     """Go programs are named after their files; another name is another program."""
-    controller = {"kind": "kube-controller-manager", "binary": binary}
-    given = SETTINGS | {"subject": {**SETTINGS["subject"], "claim_controller": controller}}
+    given = SETTINGS | {"subject": SETTINGS["subject"] | subject, "pools": pools}
     judged = _judged(tmp_path, f"{BOUND} a/p", {6: "kcm-1.36.3/v1.36.3"}, settings=given)
     assert judged_runs.result(judged, "claims_in_use").verdict is verdict
 
