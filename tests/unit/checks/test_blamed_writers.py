@@ -74,12 +74,12 @@ def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> Non
 @pytest.mark.parametrize(
     ("subject", "pools", "verdict"),
     [
-        ({"claim_controller": {"kind": "kcm", "binary": "/opt/kcm-1.36.3"}}, {}, INVALID),
+        ({"claim_controller": {"kind": "kcm", "binary": "/opt/kube-scheduler"}}, {}, INVALID),
         ({"claim_controller": {"kind": "kcm", "binary": "/opt/kcm"}}, {}, VALID),
-        ({"driver": "command=/opt/kcm-1.36.3 --name x"}, {}, INVALID),
-        ({"driver": "command=x kcm-1.36.3"}, {}, VALID),
-        ({"driver": "socket"}, {"more": [{"driver": "kcm-1.36.3"}]}, INVALID),
-        ({"driver": "socket"}, {"imported": {"drivers": ["kcm-1.36.3"]}}, INVALID),
+        ({"driver": "command=/opt/kube-scheduler --name x"}, {}, INVALID),
+        ({"driver": "command=x kube-scheduler"}, {}, VALID),
+        ({"driver": "socket"}, {"more": [{"driver": "kube-scheduler"}]}, INVALID),
+        ({"driver": "socket"}, {"imported": {"drivers": ["kube-scheduler"]}}, INVALID),
     ],
 )
 def test_what_the_claim_controller_or_a_driver_has_written_stays(
@@ -87,13 +87,13 @@ def test_what_the_claim_controller_or_a_driver_has_written_stays(
 ) -> None:
     """Go programs are named after their files; another name is another program."""
     given = SETTINGS | {"subject": SETTINGS["subject"] | subject, "pools": pools}
-    judged = _judged(tmp_path, f"{BOUND} a/p", {6: "kcm-1.36.3/v1.36.3"}, settings=given)
+    judged = _judged(tmp_path, f"{BOUND} a/p", {6: "kube-scheduler/v1"}, settings=given)
     assert judged_runs.result(judged, "claims_in_use").verdict is verdict
 
 
 def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
-    text = f"{BOUND} a/p q:b b+D2 b^q q>n b/q"
-    judged = _judged(tmp_path, text, {6: KUBECTL})
+    text = f"{BOUND} a/p q:b b+D2 b^q q>n b/q b^r"
+    judged = _judged(tmp_path, text, {6: KUBECTL, 12: KUBECTL})
     result = judged_runs.result(judged, "claims_in_use")
     assert (result.verdict, result.violation_count, len(result.violations)) == (INVALID, 1, 1)
     assert result.reason == (
@@ -104,7 +104,8 @@ def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
 
 def test_what_follows_from_a_change_by_someone_else_is_in_doubt(tmp_path: pathlib.Path) -> None:
     """The reservation came by hand before, and goes by the scheduler's write."""
-    judged = _judged(tmp_path, "p:a a+D1 a^p p>n p* a^q a/p", {6: KUBECTL})
+    text = "p:a a+D1 a^p p>n p* a^q a/p r:b b+D2 b^r r>n b/r"
+    judged = _judged(tmp_path, text, {6: KUBECTL, 12: KUBECTL})
     result = judged_runs.result(judged, "claims_in_use")
     assert result.verdict is UNKNOWN
     assert "kubectl" in result.reason
