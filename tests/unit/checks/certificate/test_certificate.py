@@ -120,8 +120,9 @@ def test_only_contradictions_put_a_violation_of_the_record_in_doubt(
 ) -> None:
     _, damage = DAMAGES[name]
     judgement = judged_runs.judge(tmp_path, "d+D9 a+D1 p* b+D1 a-D1 b^q q* c+D2 a^p", damage)
-    is_in_doubt = name == "no observations" or name in CONTRADICTORY
-    assert judgement.verdict is (UNKNOWN if is_in_doubt else INVALID)
+    assert judgement.verdict is (
+        UNKNOWN if name in {*CONTRADICTORY, "no observations"} else INVALID
+    )
 
 
 def test_all_items_of_a_sound_run_hold_and_have_a_damage(tmp_path: pathlib.Path) -> None:

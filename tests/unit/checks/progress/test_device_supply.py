@@ -148,8 +148,9 @@ ALL: Object = {"allocationMode": "All"}
 TWO, THREE, FOUR = ({"count": count} for count in (2, 3, 4))
 UNDECLARED = counted(1)
 del UNDECLARED["spec"]["sharedCounters"]
-HALF_DECLARED = counted(1)
-HALF_DECLARED["spec"]["devices"][0]["consumesCounters"][0]["counters"]["more"] = {"value": "1"}
+HALF_USED = counted(1)
+HALF_USED["spec"]["devices"][0]["consumesCounters"][0]["counters"]["more"] = {"value": "1"}
+HALF_USED["spec"]["sharedCounters"][0]["counters"]["more"] = {"value": "0"}
 OTHER_DRIVER = slice_of(name="a")
 OTHER_DRIVER["spec"]["driver"] = "other"
 BROKEN = generation(1, 2, "b")
@@ -175,7 +176,7 @@ SLICES = {
     "broken-of-zone-b": everywhere(BROKEN, labelled("zone", "b")),
     "colours": COLOURS,
     "undeclared": UNDECLARED,
-    "half-declared": HALF_DECLARED,
+    "half-used": HALF_USED,
     "other-driver": OTHER_DRIVER,
     "counted-q": counted(2, pool="q"),
     "m": worlds.devices_of("m", 1),
