@@ -158,8 +158,6 @@ def swapped(file: File, one: int, other: int) -> Damage:
 
 
 def logged(text: str) -> Damage:
-    """The scheduler has printed a text."""
-
     def damage(directory: directories.RunDirectory) -> None:
         directory.logs.mkdir(exist_ok=True)
         directory.log(building.SCHEDULER).write_text(text)
