@@ -78,9 +78,15 @@ def test_a_lost_answer_shows_double_allocations_of_kube_scheduler(
 def test_a_hazard_is_found_in_kube_scheduler(
     tmp_path: pathlib.Path, scenario: str, cluster: str
 ) -> None:
+    """A run is made up to three times, as a control is: it takes a race."""
     options = ("--subject", "kube-scheduler")
-    found, output = verdict(tmp_path, scenario, *options, cluster=cluster)
-    assert found == "INVALID", output
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found, output = verdict(folder, scenario, *options, cluster=cluster)
+        if found == "INVALID":
+            return
+    raise AssertionError(output)
 
 
 @real_programs.needs("kube-scheduler")
