@@ -172,6 +172,19 @@ def test_a_write_is_explained_or_named(resource: str, life: str, log: str, expec
     assert all(part in text for part, text in zip(fragments, found, strict=True)), found
 
 
+def test_a_version_that_a_list_after_a_gap_shows_again_is_what_the_watch_saw_first() -> None:
+    body, pods = watch(language.PODS, "LIFE"), language.PODS
+    log = [event(pods, word) for word in expanded("LOG bind@n1")]
+    again = [
+        language.gap(pods, 2),
+        language.listed(pods, "relist", 2, 1, 0),
+        language.observation(pods, 2, state("2@n1"), "LISTED", ts_ns=0),
+    ]
+    found = audit_logs.compared([*body[:3], *again, *body[3:]], log)
+    assert not found.differences
+    assert found.writes == 3
+
+
 @pytest.mark.parametrize(
     ("until", "agrees"), [(None, True), (4, True), (3, True), (2, False), (1, False)]
 )
