@@ -158,7 +158,7 @@ class DeletedObjects(object_tables.Objects):
             return True
         if stored.deleting:
             return resource is resources.POD_GROUPS and self._release_group(stored)
-        if not stored.owners or self.has_owner(stored) or _has_foreign_owner(stored):
+        if not stored.owners or self._uids & {*stored.owners} or _has_foreign_owner(stored):
             return False
         self.delete_object(resource, stored, AS_USUAL)
         return True

@@ -122,9 +122,6 @@ class Objects:
         stored = self._tables[resources.NAMESPACES].get(f"/{namespace}")
         return stored is not None and stored.deleting
 
-    def has_owner(self, stored: stored_objects.Stored) -> bool:
-        return any(uid in self._uids for uid in stored.owners)
-
     def commits_after(
         self, resource: resources.ResourceType, version: int
     ) -> list[watch_cache.Commit]:

@@ -50,9 +50,12 @@ class _Object(msgspec.Struct):
     metadata: _Meta
 
 
+_objects = msgspec.json.Decoder(_Object)
+
+
 def revive(data: bytes) -> Stored:
     """Restore a stored object from its JSON; raises an error of any kind if it is malformed."""
-    meta = msgspec.json.decode(data, type=_Object).metadata
+    meta = _objects.decode(data).metadata
     return Stored(
         namespace=meta.namespace,
         name=meta.name,
