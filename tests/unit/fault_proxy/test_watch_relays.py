@@ -192,6 +192,21 @@ def test_initial_events_are_spared(carrier: proxies.Proxy, server: apis.Api) -> 
     assert sum(event["type"] == "ADDED" for event in events) >= 2
 
 
+def test_a_fault_strikes_a_watch_whose_initial_events_came_before_it(
+    carrier: proxies.Proxy, server: apis.Api
+) -> None:
+    path = (
+        f"{proxies.PATH}?watch=1&timeoutSeconds=5"
+        "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    )
+    with carrier.api() as api:
+        lines = iter(api.transport.watch(transports.Request(method="GET", path=path)))
+        assert b"initial-events-end" in next(lines)
+        carrier.add("event", {"type": "gone"}, match=EVENTS)
+        make(server, 1)
+        assert [json.loads(line)["type"] for line in lines] == ["ERROR"]
+
+
 def test_a_watch_of_a_client_that_has_gone_ends(tmp_path: pathlib.Path) -> None:
     server = proxies.start_server(tmp_path)
     with proxies.running(tmp_path, tmp_path / "tls") as proxy, proxy.api() as api:
