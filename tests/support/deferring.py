@@ -18,8 +18,8 @@ LIST = pathlib.Path(__file__).parents[1] / "deferred.txt"
 COMMIT = "FLAKE_HUNT_SLICE"
 """Variable with the text that chooses them; without it, the commit of the checkout."""
 SHARE = 10
-AMOUNTS = {"FLAKE_HUNT_HISTORIES": "300", "FLAKE_HUNT_EDITS": "120", "FLAKE_HUNT_CUTS": "2"}
-"""Numbers of random inputs, a tenth to a fifth of those of `make test-all`."""
+AMOUNTS = {"FLAKE_HUNT_CUTS": "2"}
+"""Numbers of random inputs, a sixth of those of `make test-all`."""
 EXAMPLES = 25
 """Examples of a test of hypothesis that does not choose their number, instead of 100."""
 
