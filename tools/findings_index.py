@@ -165,7 +165,8 @@ def _lines(hazard: hazards.Hazard) -> Iterator[tuple[str, str]]:
     for world in hazard.worlds:
         yield f"flake-hunt explore {world}", "the shortest interleaving"
     if hazard.worlds and remedy:
-        yield f"flake-hunt explore {hazard.worlds[0]}{remedy}", "nothing is found"
+        others = "".join(f" --remedy {name}" for name in hazard.other_remedies)
+        yield f"flake-hunt explore {hazard.worlds[0]}{remedy}{others}", "nothing is found"
 
 
 def _index() -> str:

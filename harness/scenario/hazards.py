@@ -88,6 +88,8 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """None: no release has it."""
     remedy: str | None = None
     """Name of the remedy with which the subject does not fail; None: there is none."""
+    other_remedies: list[str] = []
+    """Remedies of other hazards that its first world shows as well."""
     defects: list[str] = []
     """The known defects that are it, if the correct subject does not have it."""
     right_here: bool = False
