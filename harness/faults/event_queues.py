@@ -59,7 +59,12 @@ class EventQueue:
         return self._items[0] if self._items and self._items[0].is_due else None
 
     def item(self, frame: bytes, facts: matching.Facts, *, age_s: float = 0.0) -> Item:
-        """Return what is sent of an event that happened `age_s` seconds ago; `put` follows."""
+        """Return what is sent of an event that happened `age_s` seconds ago; `put` follows.
+
+        After the end of the watch that is nothing: no fault is used up by what nobody gets.
+        """
+        if self._is_over:
+            return Item()
         applied, version = self._faults.strike("event", facts), facts.resource_version
         if applied is None:
             return Item(frame, version=version)

@@ -20,7 +20,7 @@ def accepts(query: Mapping[str, str], version: int) -> bool:
     Reads of exactly one version and pages of a list do not.
     """
     text, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
-    if not text or match == "Exact" or "continue" in query:
+    if not text or match == "Exact" or query.get("continue"):
         return False
     asked = int(text) if text.isascii() and text.isdecimal() else 0
     is_paged = query.get("limit", "0") != "0"
@@ -69,7 +69,7 @@ class VersionTimes:
     def age_s(self, version: int) -> float:
         """Return the age of a version in seconds; for the oldest known one and earlier, at least.
 
-        It is too high by at most STEP_S.
+        It is too low by at most STEP_S, and 0 for a version that is not noted yet.
         """
-        index = bisect.bisect_right(self._versions, version) - 1
-        return self._time_s() - self._times[max(index, 0)]
+        index = bisect.bisect_left(self._versions, version)
+        return self._time_s() - self._times[index] if index < len(self._times) else 0.0

@@ -46,7 +46,7 @@ class RequestLifecycle:
         """True if the response is in the audit log."""
         self._handler = server.handler
         self._older: tuple[int, str] | None = None
-        """The version that a stale read shows, and a remark for the record."""
+        """The version that a stale read may show, and a remark for the record."""
         self._has_head = False
         """True if the head of the response is sent, so that there can be no other response."""
 
@@ -115,8 +115,7 @@ class RequestLifecycle:
         elif self._request.verb == "watch":
             self._inject("response", functools.partial(self._start_watch, target))
         else:
-            now = self._server.store.resource_version
-            self._listed = self._older[0] if self._older else now
+            self._listed = self._listed or self._server.store.resource_version
             self._respond(self._handler.answer(self._request, target))
 
     def _start_watch(self, target: request_info.Target) -> None:
@@ -245,9 +244,9 @@ class RequestLifecycle:
 
     def _show_older(self, applied: injection.Applied) -> None:
         if self._older is not None:
-            version, applied.note = self._older
-            self._handler = self._server.handler.at(version)
-            applied.facts = msgspec.structs.replace(applied.facts, resource_version=version)
+            self._listed, applied.note = self._older
+            self._handler = self._server.handler.at(self._listed)
+            applied.facts = msgspec.structs.replace(applied.facts, resource_version=self._listed)
 
 
 def _injected(action: injection.Reject) -> responses.Response:

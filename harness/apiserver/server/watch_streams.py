@@ -206,7 +206,7 @@ class Watch:
 
     def _await_bookmark(self, left_s: float) -> None:
         """Schedule the next bookmark; the last one, to resume from, comes just before the end."""
-        if left_s <= 0:
+        if left_s <= 0 or self._is_over:
             return
         wait_s = min(BOOKMARK_INTERVAL_S, left_s)
         self._timers["bookmark"] = self._loop.call_later(wait_s, self._bookmark, left_s - wait_s)
