@@ -13,6 +13,7 @@ import pytest
 from harness import errors
 from harness.apiserver.server import identities
 from harness.client import kubeconfig_files, kubeconfigs
+from tests.support import cases
 
 Document = dict[str, Any]
 
@@ -64,17 +65,7 @@ clusters: [{name: b, cluster: {server: "http://localhost:1"}}]
 users: [{name: c, user: {token: t}}]
 """
 READ: list[tuple[Any, Document]] = [
-    (
-        document({"server": "https://10.0.0.1:6443"}),
-        {"host": "10.0.0.1", "port": 6443, "tls": True, "prefix": "", "identity.token": ""},
-    ),
-    (document({"server": "https://example.com"}), {"port": 443}),
-    (document({"server": "http://example.com"}), {"port": 80, "tls": False}),
-    (document({"server": "https://example.com/k8s/a/"}), {"port": 443, "prefix": "/k8s/a"}),
-    (document({"server": "http://[::1]:8080"}), {"host": "::1", "port": 8080}),
-    (document({"tls-server-name": "kubernetes"}), {"server_name": "kubernetes"}),
-    (document(user={"token": "secret"}), {"identity.token": "secret"}),
-    (document(user={"tokenFile": "token"}), {"identity.token": "from-file"}),
+    *((document(cluster, user), told) for cluster, user, told in cases.read(__file__, "read")),
     (YAML, {"host": "localhost", "port": 1, "identity.token": "t"}),
     (  # as kubectl does, the first counts
         several(document({"server": "http://first:1"}), document({"server": "http://second:1"})),
@@ -154,51 +145,15 @@ def test_verification_can_be_switched_off(write: Any) -> None:
 NO_PEM = encoded(b"no certificate")
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("{]", "expected YAML or JSON"),
-        ("just text", "expected a kubeconfig (kind Config)"),
-        ('{"kind": "Pod"}', "expected a kubeconfig (kind Config)"),
-        ("[]", "expected a kubeconfig (kind Config)"),
-        ("{}", "expected a current-context, got none: choose one of its contexts (it has none)"),
-        (
-            document() | {"current-context": "x"},
-            "expected 'x' among its contexts, which are: one, two",
-        ),
-        (document() | {"current-context": "two"}, "expected 'c2' among its clusters, which are: c"),
-        (document() | {"users": []}, "expected 'u' among its users, which are: none"),
-        (
-            document({"server": ""}),
-            "expected the server as an http(s) URL, got ''",
-        ),
-        (document({"server": None}), "as an http(s) URL, got 'None'"),
-        (document({"server": "ftp://x"}), "as an http(s) URL, got 'ftp://x'"),
-        (document({"server": "https://x:99999"}), "as an http(s) URL, got 'https://x:99999'"),
-        (document({"server": "https://[x"}), "as an http(s) URL, got 'https://[x'"),
-        (
-            document({"certificate-authority-data": "%%"}),
-            "certificate-authority-data is not base64",
-        ),
-        (document({"certificate-authority": "no.pem"}), "no.pem: No such file or directory"),
-        (
-            document({"proxy-url": "socks5://p:1"}),
-            "expected the cluster's proxy-url as http://host:port",
-        ),
-        (document(user={"username": "u", "password": "p"}), "unsupported setting username"),
-        (document(user={"auth-provider": {"name": "oidc"}}), "unsupported setting auth-provider"),
-        (document(user={"as-groups": ["admins"], "token": "t"}), "expected a user to impersonate"),
-        (document(user={"as": 7}), "`as` and `as-uid` as printable text"),
-        (document(user={"as": "a", "as-groups": "admins"}), "`as-groups` as a list"),
-        (document(user={"as": "a", "as-user-extra": ["b"]}), "`as-user-extra` as lists by key"),
-        (document(user={"as": "a\r\nX: y"}), "expected a user to impersonate"),
-        (document(user={"tokenFile": "no-token"}), "no-token: No such file or directory"),
-        (
-            document(user={"exec": {"command": "login"}}),
-            "expected an exec plugin that uses client.authentication.k8s.io/v1",
-        ),
-    ],
-)
+UNUSABLE: list[tuple[Any, str]] = [
+    *cases.read(__file__, "unusable_texts"),
+    *((document() | new, text) for new, text in cases.read(__file__, "unusable_documents")),
+    *((document(cluster), text) for cluster, text in cases.read(__file__, "unusable_clusters")),
+    *((document(user=user), text) for user, text in cases.read(__file__, "unusable_users")),
+]
+
+
+@pytest.mark.parametrize(("content", "text"), UNUSABLE)
 def test_what_cannot_be_used(write: Any, content: Any, text: str, tmp_path: pathlib.Path) -> None:
     path = write(content)
     with pytest.raises(errors.KubeconfigError) as caught:

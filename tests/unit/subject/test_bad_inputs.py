@@ -4,7 +4,6 @@ All inputs are in the cluster at once, with pods that need none of them. The API
 as one that is newer than this scheduler, or without validation, would.
 """
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,102 +13,12 @@ from harness import clocks
 from harness.apiserver.registry.strategies import generic
 from harness.client import apis
 from harness.subject.telemetry import pod_reports
-from tests.support import api_objects, local_servers, scheduler_worlds
+from tests.support import api_objects, cases, local_servers, scheduler_worlds
 
 Object = dict[str, Any]
 ORDINARY, FREE = 5, 4
 """Pods that need one device each, and devices that nothing takes."""
-UNSCHEDULABLE, ERROR = "Unschedulable", "SchedulerError"
-WAITS = "0/2 nodes are available: "
-FAILED = 'running "DynamicResources" filter plugin: '
-FULL = f"{WAITS}1 cannot allocate all claims, 1 node(s) were unschedulable."
-
-
-def selecting(expression: str) -> Object:
-    return api_objects.exactly(selectors=[{"cel": {"expression": expression}}])
-
-
-def asking(request: Object | None = None, **more: Any) -> Object:
-    return {"devices": {"requests": [request or api_objects.exactly()], **more}}
-
-
-def of_class(of: str, name: str = "r", **more: Any) -> Object:
-    return {"name": name, "exactly": {"deviceClassName": of, **more}}
-
-
-NEVER = of_class("many", "never", selectors=[{"cel": {"expression": "device.driver == 'none'"}}])
-
-
-@dataclasses.dataclass(frozen=True)
-class Bad:
-    """A pod with one claim, and the words that its owner gets."""
-
-    spec: Object | None
-    """Of the claim; None: there is no such claim."""
-    reason: str
-    words: str
-
-
-INPUTS = {
-    "a claim that is not there": Bad(None, UNSCHEDULABLE, "resourceclaim 'c-0' not found"),
-    "a class that is not there": Bad(
-        asking(of_class("none")),
-        UNSCHEDULABLE,
-        f"{WAITS}request r: device class none does not exist.",
-    ),
-    "a request of an unknown kind": Bad(
-        asking({"name": "r", "kindOfTomorrow": {"count": 1}}),
-        UNSCHEDULABLE,
-        f"{WAITS}resource claim default/c-2, request r: unknown request type.",
-    ),
-    "an unknown way of counting": Bad(
-        asking(api_objects.exactly(allocationMode="Half")),
-        UNSCHEDULABLE,
-        f"{WAITS}request r: unsupported count mode Half.",
-    ),
-    "a selector of an unknown kind": Bad(
-        asking(api_objects.exactly(selectors=[{"regexOfTomorrow": {}}])),
-        UNSCHEDULABLE,
-        f"{WAITS}request r: expected a CEL selector, got {{}}.",
-    ),
-    "a constraint of an unknown kind": Bad(
-        asking(constraints=[{"requests": ["r"]}]),
-        UNSCHEDULABLE,
-        f"{WAITS}claim c-5: ",
-    ),
-    "a selector that does not compile": Bad(
-        asking(selecting("device.driver ==")),
-        ERROR,
-        f"{FAILED}CEL selector 'device.driver ==' does not",
-    ),
-    "a selector that fails": Bad(
-        asking(selecting('device.attributes["x.example"].size > 1')), ERROR, "no such key: size"
-    ),
-    "a selector that is no condition": Bad(
-        asking(selecting("device.driver")), ERROR, "does not compile: must evaluate to bool"
-    ),
-    "a class whose selector does not compile": Bad(
-        asking(of_class("torn")), ERROR, "CEL selector 'device.' does not compile"
-    ),
-    "more devices than there are": Bad(asking(api_objects.exactly(count=20)), UNSCHEDULABLE, FULL),
-    "more devices than a claim may have": Bad(
-        asking(api_objects.exactly(count=33)), ERROR, "exceeds the claim limit of 32"
-    ),
-    "all devices, and one pool of the node is invalid": Bad(
-        asking(of_class("halves", allocationMode="All")), UNSCHEDULABLE, FULL
-    ),
-    "devices of an incomplete pool": Bad(asking(of_class("halves")), UNSCHEDULABLE, FULL),
-    "devices of an invalid pool": Bad(asking(of_class("doubles")), UNSCHEDULABLE, FULL),
-    "a search of all choices, which would not end": Bad(
-        {"devices": {"requests": [of_class("many", count=8), NEVER]}},
-        ERROR,
-        f"{FAILED}node worker-0: timed out trying to allocate devices",
-    ),
-    "a capacity that no device has": Bad(
-        asking(api_objects.exactly(capacity={"requests": {"memory": "1Gi"}})), UNSCHEDULABLE, FULL
-    ),
-}
-"""Number i has the claim `c-i` and the pod `bad-i`."""
+INPUTS = cases.read(__file__, "inputs")
 
 
 class Cluster(scheduler_worlds.World):
@@ -130,10 +39,11 @@ class Cluster(scheduler_worlds.World):
 
     def create_all(self) -> None:
         self._create_devices()
-        for index, bad in enumerate(INPUTS.values()):
-            claim = {**api_objects.claim(f"c-{index}"), "spec": bad.spec}
-            if bad.spec is not None:
-                self.put(apis.CLAIMS, claim)
+        for index, (*_, asked) in enumerate(INPUTS):
+            devices = asked if isinstance(asked, dict) else {"requests": asked}
+            if asked is not None:
+                claim = api_objects.claim(f"c-{index}")
+                self.put(apis.CLAIMS, {**claim, "spec": {"devices": devices}})
             self.put(apis.PODS, api_objects.pod(f"bad-{index}", use=[f"c-{index}"]))
         for index in range(ORDINARY):
             self.add_pod(f"good-{index}")
@@ -186,17 +96,17 @@ def test_ordinary_pods_are_bound(cluster: Cluster) -> None:
     cluster.wait_bound(*(f"good-{index}" for index in range(ORDINARY)))
 
 
-@pytest.mark.parametrize("name", INPUTS)
-def test_the_owner_is_told(cluster: Cluster, name: str) -> None:
-    number, bad = list(INPUTS).index(name), INPUTS[name]
+@pytest.mark.parametrize("number", range(len(INPUTS)), ids=[title for title, *_ in INPUTS])
+def test_the_owner_is_told(cluster: Cluster, number: int) -> None:
+    _, reason, words, _ = INPUTS[number]
     pod = f"bad-{number}"
     clocks.wait_until(
-        lambda: bad.words in cluster.condition(pod).get("message", ""),
+        lambda: words in cluster.condition(pod).get("message", ""),
         timeout_s=5,
-        why=f"the words {bad.words!r}, got {cluster.condition(pod)}",
+        why=f"the words {words!r}, got {cluster.condition(pod)}",
     )
     condition = cluster.condition(pod)
-    assert (condition["status"], condition["reason"]) == ("False", bad.reason)
+    assert (condition["status"], condition["reason"]) == ("False", reason)
     assert "nodeName" not in cluster.pod(pod)["spec"]
 
 

@@ -5,20 +5,9 @@ from typing import Any
 import pytest
 
 from harness.subject.objects import nodes
-from tests.support import api_objects
+from tests.support import api_objects, cases
 
 Object = dict[str, Any]
-TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
-
-
-def affinity(operator: str, *values: str) -> Object:
-    required = {
-        "nodeSelectorTerms": [
-            {"matchExpressions": [{"key": "a", "operator": operator, "values": list(values)}]}
-        ]
-    }
-    key = "requiredDuringSchedulingIgnoredDuringExecution"
-    return {"affinity": {"nodeAffinity": {key: required}}}
 
 
 def with_spec(**spec: Any) -> Object:
@@ -26,72 +15,23 @@ def with_spec(**spec: Any) -> Object:
     return {**made, "spec": {**made["spec"], **spec}}
 
 
-CORDONED = "node(s) were unschedulable"
-TAINTED = "node(s) had untolerated taint(s)"
-ELSEWHERE = "node(s) didn't match Pod's node affinity/selector"
-"""In the words of kube-scheduler."""
-
-
-@pytest.mark.parametrize(
-    ("node", "pod", "reason"),
-    [
-        ({}, {}, None),
-        ({"unschedulable": True}, {}, CORDONED),
-        ({"taints": [TAINT]}, {}, TAINTED),
-        ({"taints": [{**TAINT, "effect": "NoExecute"}]}, {}, TAINTED),
-        ({"taints": [{**TAINT, "effect": "PreferNoSchedule"}]}, {}, None),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "v"}]}, None),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "value": "w"}]}, TAINTED),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "k", "operator": "Exists"}]}, None),
-        ({"taints": [TAINT]}, {"tolerations": [{"key": "x", "operator": "Exists"}]}, TAINTED),
-        ({"taints": [TAINT]}, {"tolerations": [{"operator": "Exists"}]}, None),
-        (
-            {"taints": [TAINT]},
-            {"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]},
-            TAINTED,
-        ),
-        ({"labels": {"a": "1", "b": "2"}}, {"nodeSelector": {"a": "1"}}, None),
-        ({"labels": {"a": "1"}}, {"nodeSelector": {"a": "2"}}, ELSEWHERE),
-        ({"labels": {}}, {"nodeSelector": {"a": "1"}}, ELSEWHERE),
-        ({"labels": {"a": "1"}}, affinity("In", "1", "2"), None),
-        ({"labels": {"a": "3"}}, affinity("In", "1", "2"), ELSEWHERE),
-        ({"labels": {}}, affinity("DoesNotExist"), None),
-        ({}, {"affinity": {"nodeAffinity": {}}}, None),
-        ({}, {"affinity": {"podAffinity": {}}}, None),
-    ],
-)
+@pytest.mark.parametrize(("node", "pod", "reason"), cases.read(__file__, "refusals"))
 def test_why_a_node_refuses_a_pod(node: Object, pod: Object, reason: str | None) -> None:
     assert nodes.refusal(api_objects.node(**node), with_spec(**pod)) == reason
 
 
-def expression(operator: str, *values: str, key: str = "zone") -> Object:
-    return {"key": key, "operator": operator, "values": list(values)}
+def expression(operator: str, *values: str) -> Object:
+    return {"key": "zone", "operator": operator, "values": list(values)}
 
 
 @pytest.mark.parametrize(
-    ("item", "expected"),
-    [
-        (expression("In", "a", "b"), True),
-        (expression("In", "b"), False),
-        (expression("NotIn", "b"), True),
-        (expression("NotIn", "a"), False),
-        (expression("NotIn", "a", key="other"), True),
-        (expression("Exists"), True),
-        (expression("Exists", key="other"), False),
-        (expression("DoesNotExist"), False),
-        (expression("DoesNotExist", key="other"), True),
-        (expression("Gt", "4", key="number"), True),
-        (expression("Gt", "5", key="number"), False),
-        (expression("Lt", "10", key="number"), True),
-        (expression("Lt", "10", key="other"), False),
-        (expression("Gt", "4", key="zone"), False),
-        (expression("Lt", "4", key="zone"), False),
-        (expression("Gt", "x", key="number"), False),
-        (expression("Lt", "1_0", key="number"), False),
-    ],
+    ("key", "operator", "values", "expected"), cases.read(__file__, "operators")
 )
-def test_the_operators_of_a_selector(item: Object, expected: bool) -> None:
+def test_the_operators_of_a_selector(
+    key: str, operator: str, values: list[str], *, expected: bool
+) -> None:
     node = api_objects.node(labels={"zone": "a", "number": "5"})
+    item = {**expression(operator, *values), "key": key}
     assert nodes.selects({"nodeSelectorTerms": [{"matchExpressions": [item]}]}, node) is expected
 
 
