@@ -6,37 +6,15 @@ import pytest
 
 from harness.apiserver.scheme import resources
 from harness.apiserver.validation import metadata
+from tests.support import cases
 
 R = resources
 Document = dict[str, Any]
-OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
-
-
-NEW = [
-    ({"name": "a.b"}, []),
-    ({"name": "a-x7x2z", "generateName": "a-"}, []),
-    ({"name": "Bad_x7x2z", "generateName": "Bad_"}, ["generateName", "name"]),
-    ({"name": ""}, ["name"]),
-    ({"labels": {"a b": "x y"}}, ["labels", "labels"]),
-    ({"annotations": {"Example.com/A": "any thing"}}, []),
-    ({"annotations": {"a b": ""}}, ["annotations"]),
-    ({"annotations": {"a": "x" * 262144}}, ["annotations"]),
-    ({"ownerReferences": [OWNER]}, []),
-    (
-        {"ownerReferences": [{}]},
-        [f"ownerReferences.{key}" for key in ("apiVersion", "kind", "name", "uid")],
-    ),
-    ({"ownerReferences": [{**OWNER, "kind": "Event"}]}, ["ownerReferences"]),
-    ({"ownerReferences": [{**OWNER, "controller": True}] * 2}, ["ownerReferences"]),
-    ({"finalizers": ["orphan", "example.com/f"]}, []),
-    ({"finalizers": ["orphan", "foregroundDeletion"]}, ["finalizers"]),
-    ({"finalizers": ["nope"]}, ["finalizers[0]"]),
-    ({"finalizers": ["a b/c"]}, ["finalizers"]),
-]
 
 
 def test_new_objects(fields: Any) -> None:
-    for meta, wrong in NEW:
+    too_long = ({"annotations": {"a": "x" * 262144}}, ["annotations"])
+    for meta, wrong in [*cases.read(__file__, "new"), too_long]:
         found = fields(metadata.new(R.CONFIGMAPS, {"name": "a", **meta}))
         assert [field for field, _ in found] == [f"metadata.{field}" for field in wrong], meta
 
