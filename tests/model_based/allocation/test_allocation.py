@@ -10,6 +10,7 @@ import pytest
 
 from harness.subject.allocation import allocated_states, allocators, inventories
 from tests.model_based.allocation import comparing, problems, solving
+from tests.support import cases
 
 PROBLEMS = int(os.environ.get("FLAKE_HUNT_PROBLEMS", "300"))
 FEATURES_MIN = 1
@@ -25,43 +26,7 @@ def test_the_first_right_assignment_is_found() -> None:
     assert features["outcome: given up"] == 0
 
 
-FOUND = {
-    "admin-access-charged": 122,
-    "admin-access-for-all": 0,
-    "admin-device-twice": 32,
-    "all-among-alternatives": 29,
-    "all-ends-attempt": 29,
-    "all-in-part": 101,
-    "all-with-counters": 3,
-    "allocated-claim-not-scored": 153,
-    "capacity-wraps": 362,
-    "config-repeated": 56,
-    "config-widened": 383,
-    "constraints-not-asked": 3,
-    "counters-by-pool-name": 105,
-    "counters-changed": 479,
-    "counters-not-given-back": 13,
-    "counters-of-one-node": 1126,
-    "distinct-by-request": 55,
-    "each-share-charged": 44,
-    "gone-device-not-counted": 7,
-    "intersection-stays-narrow": 1126,
-    "negative-capacity": 362,
-    "negative-counters": 536,
-    "node-selector-not-written": 0,
-    "one-device-enough": 0,
-    "ranges-in-integers": 200,
-    "selectors-not-asked": 0,
-    "share-charged-again": 144,
-    "share-taken-whole": 339,
-    "shares-not-gathered": 58,
-    "tolerations-lost": 0,
-    "whole-devices-shared": 0,
-}
-"""The first problem that finds a known defect."""
-
-
-@pytest.mark.parametrize(("defect", "seed"), FOUND.items())
+@pytest.mark.parametrize(("defect", "seed"), cases.read(__file__, "found").items())
 def test_a_known_defect_is_found(defect: str, seed: int) -> None:
     """The problem finds it alone: the default subject agrees there."""
     assert comparing.is_found(seed, [defect])

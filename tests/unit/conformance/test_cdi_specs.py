@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness.conformance import cdi_specs
+from tests.support import cases
 
 EDITS = {"env": ["A=b"], "deviceNodes": [{"path": "/dev/null", "type": "c"}]}
 GOOD: dict[str, Any] = {
@@ -20,10 +21,6 @@ def fault(**changes: Any) -> str:
     return cdi_specs.fault(json.dumps({**GOOD, **changes}).encode())
 
 
-def device(**edits: Any) -> list[dict[str, Any]]:
-    return [{"name": "d", "containerEdits": edits}]
-
-
 def test_a_good_file_has_no_fault() -> None:
     assert fault() == ""
     assert fault(cdiVersion="1.0.0", annotations={"a.example/b": "c"}) == ""
@@ -31,27 +28,7 @@ def test_a_good_file_has_no_fault() -> None:
     assert cdi_specs.fault(text.encode()) == ""
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"cdiVersion": "7"}, "cdiVersion"),
-        ({"kind": "no-class"}, "$.kind"),
-        ({"kind": "vendor/cl.ass"}, "$.kind"),
-        ({"devices": []}, "$.devices"),
-        ({"devices": [{"name": "-", "containerEdits": EDITS}]}, "$.devices[0].name"),
-        ({"devices": [{"name": "d"}]}, "missing required field `containerEdits`"),
-        ({"devices": device(env=[])}, "no containerEdits"),
-        ({"devices": device(env=["=b"])}, "containerEdits.env"),
-        (
-            {"devices": device(deviceNodes=[{"path": "/dev/a", "type": "x"}])},
-            "deviceNodes[0].type",
-        ),
-        ({"devices": device(mounts=[{"hostPath": "/a"}])}, "containerPath"),
-        ({"devices": device(hooks=[{"hookName": "later", "path": "/a"}])}, "hookName"),
-        ({"devices": device(devicenodes=[1])}, "unknown field `devicenodes`"),
-        ({"more": 1}, "unknown field `more`"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "words"), cases.read(__file__, "faults"))
 def test_a_fault_is_told(changes: dict[str, Any], words: str) -> None:
     assert words in fault(**changes)
 
@@ -61,17 +38,7 @@ def test_what_is_no_document_is_a_fault(content: bytes) -> None:
     assert "missing required field" in cdi_specs.fault(content)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_good"),
-    [
-        ("vendor.example/class=name", True),
-        ("v/c=a-b_c.d:e", True),
-        ("vendor.example/class", False),
-        ("vendor.example=name", False),
-        ("vendor/class=name/", False),
-        ("1v/c=n", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "is_good"), cases.read(__file__, "ids"))
 def test_ids_are_qualified(text: str, is_good: bool) -> None:
     assert cdi_specs.is_qualified(text) is is_good
 

@@ -1,5 +1,6 @@
 """Instructions under stops: what they do, how long they are, and how a copy has to read."""
 
+import functools
 import pathlib
 import re
 import shutil
@@ -12,29 +13,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.threads import instructions
+from tests.support import text_tables
 
 OBJDUMP = shutil.which("objdump")
 EFLAGS, R12, RSP = 18, 3, 19
 WORD = (1 << 64) - 1
 words = st.integers(0, WORD) | st.integers(0, 300) | st.integers(WORD - 300, WORD)
+table = functools.partial(text_tables.cases, __file__, "instructions.txt")
 PADDING = bytes.fromhex("0f0b") * 12
 """Bytes behind an instruction that do not belong to it."""
 
 
-@pytest.mark.parametrize(
-    ("code", "frame", "length"),
-    [
-        ("49 3b 66 10 76 20", 0, 4),  # cmp 0x10(%r14),%rsp
-        ("4c 8d 64 24 c0 4d 3b 66 10", 0x40, 9),  # lea -0x40(%rsp),%r12; cmp 0x10(%r14),%r12
-        ("4c 8d 64 24 80 4d 3b 66 10", 0x80, 9),
-        ("4c 8d a4 24 00 fc ff ff 4d 3b 66 10", 0x400, 12),
-        # mov %rsp,%r12; sub $0x2000,%r12; jb; cmp 0x10(%r14),%r12
-        ("49 89 e4 49 81 ec 00 20 00 00 72 2a 4d 3b 66 10", 0x2000, 16),
-        ("49 89 e4 49 81 ec 00 20 00 00 0f 82 b9 00 00 00 4d 3b 66 10", 0x2000, 20),
-    ],
-)
-def test_a_function_asks_for_room_on_the_stack(code: str, frame: int, length: int) -> None:
-    assert instructions.stack_check(bytes.fromhex(code)) == (frame, length)
+@pytest.mark.parametrize(("code", "frame", "length"), table("frames"))
+def test_a_function_asks_for_room_on_the_stack(code: str, frame: str, length: str) -> None:
+    assert instructions.stack_check(bytes.fromhex(code)) == (int(frame), int(length))
 
 
 @pytest.mark.parametrize("code", ["55 48 89 e5", "4c 8d 64 24 c0 90 90", "49 89 e4 49 81 ec 00 00"])
@@ -82,17 +74,12 @@ def test_a_check_of_a_large_frame_loads_the_register(sp: int, guard: int) -> Non
     assert registers[EFLAGS] == flags_of_cmp(sp - 0x2000, guard)
 
 
-@pytest.mark.parametrize(
-    ("code", "jump"),
-    [
-        ("e8 00 01 00 00", (5, 0x100, True)),
-        ("e8 fb ff ff ff", (5, -5, True)),
-        ("e9 10 00 00 00", (5, 0x10, False)),
-        ("eb fe", (2, -2, False)),
-    ],
-)
-def test_calls_and_jumps_say_how_far_they_go(code: str, jump: tuple[int, int, bool]) -> None:
-    assert instructions.jump(bytes.fromhex(code) + PADDING) == jump
+@pytest.mark.parametrize(("code", "length", "distance", "is_call"), table("jumps"))
+def test_calls_and_jumps_say_how_far_they_go(
+    code: str, length: str, distance: str, is_call: str
+) -> None:
+    told = (int(length), int(distance), is_call == "yes")
+    assert instructions.jump(bytes.fromhex(code) + PADDING) == told
 
 
 @pytest.mark.parametrize("code", ["74 10", "ff d0", "c3", "90", "0f 84 10 00 00 00"])
@@ -100,57 +87,13 @@ def test_others_do_not(code: str) -> None:
     assert instructions.jump(bytes.fromhex(code) + PADDING) is None
 
 
-COPIED = [
-    "55",  # push %rbp
-    "41 57",  # push %r15
-    "68 66 00 00 00",  # push $0x66, which is no prefix
-    "81 66 08 ff 00 00 00",  # andl $0xff,0x8(%rsi)
-    "66 81 66 08 ff 00",  # andw $0xff,0x8(%rsi)
-    "66 b8 34 12",  # mov $0x1234,%ax
-    "48 b8 11 22 33 44 55 66 77 88",  # movabs
-    "b8 01 00 00 00",
-    "48 83 ec 18",  # sub $0x18,%rsp
-    "48 81 c4 88 00 00 00",
-    "48 8b 44 24 08",  # mov 0x8(%rsp),%rax
-    "48 8b 04 25 00 10 00 00",  # mov 0x1000,%rax
-    "48 8b 84 cb 00 01 00 00",  # mov 0x100(%rbx,%rcx,8),%rax
-    "64 48 8b 0c 25 f8 ff ff ff",  # mov %fs:-8,%rcx
-    "84 00",  # test %al,(%rax)
-    "48 85 c0",
-    "f6 40 08 01",  # testb $1,0x8(%rax)
-    "f7 c1 00 01 00 00",
-    "48 f7 d8",  # neg
-    "48 c7 44 24 08 00 00 00 00",
-    "c6 00 01",
-    "0f b6 c0",
-    "44 0f 11 7c 24 20",  # movups %xmm15,0x20(%rsp)
-    "f2 0f 10 44 24 08",
-    "f2 48 0f 2a c0",
-    "66 0f ef c0",
-    "0f 1f 44 00 00",
-    "ff 40 08",  # incl
-    "48 6b c0 1f",
-    "69 c0 e8 03 00 00",
-    "90",
-]
-
-
 def test_an_instruction_is_copied_whole_and_alone() -> None:
-    for code in COPIED:
-        whole = bytes.fromhex(code)
-        assert instructions.relocated(whole + PADDING, by=0x1234) == whole, code
+    for case in table("copied"):
+        whole = bytes.fromhex(case.values[0])
+        assert instructions.relocated(whole + PADDING, by=0x1234) == whole, case.id
 
 
-@pytest.mark.parametrize(
-    ("code", "moved"),
-    [
-        ("48 8d 05 00 10 00 00", "48 8d 05 00 0f 00 00"),  # lea 0x1000(%rip),%rax
-        ("48 83 3d 00 10 00 00 05", "48 83 3d 00 0f 00 00 05"),  # cmpq $5,0x1000(%rip)
-        ("81 3d 00 10 00 00 66 00 00 00", "81 3d 00 0f 00 00 66 00 00 00"),
-        ("66 81 3d 00 10 00 00 66 00", "66 81 3d 00 0f 00 00 66 00"),
-        ("44 0f 10 05 00 01 00 00", "44 0f 10 05 00 00 00 00"),
-    ],
-)
+@pytest.mark.parametrize(("code", "moved"), table("moved"))
 def test_what_is_relative_to_the_instruction_is_moved(code: str, moved: str) -> None:
     found = instructions.relocated(bytes.fromhex(code) + PADDING, by=0x100)
     assert found == bytes.fromhex(moved)

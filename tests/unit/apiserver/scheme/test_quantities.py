@@ -7,39 +7,12 @@ import pytest
 from hypothesis import strategies as st
 
 from harness.apiserver.scheme import quantities
-
-PRINTED = {
-    "0": "0",
-    "00": "0",
-    "1": "1",
-    "+1": "1",
-    "1Gi": "1Gi",
-    "8Gi": "8Gi",
-    "1024Mi": "1Gi",
-    "1025Mi": "1025Mi",
-    "512Ki": "512Ki",
-    "0.5Gi": "512Mi",
-    "0.5Ki": "512",
-    "0.3Ki": "307200m",
-    "1.5": "1500m",
-    "0.5": "500m",
-    "1000": "1k",
-    "1000m": "1",
-    "100m": "100m",
-    "1e3": "1e3",
-    "1e4": "10e3",
-    "10e3": "10e3",
-    "1E": "1E",
-    "1000k": "1M",
-    "1500": "1500",
-    "0.1n": "1n",
-    "-0.1n": "-1n",
-    "16Ei": "9223372036854775807",
-}
+from tests.support import cases
 
 
 def test_canonical_form() -> None:
-    assert {text: quantities.canonical(text) for text in PRINTED} == PRINTED
+    printed = cases.read(__file__, "printed")
+    assert {text: quantities.canonical(text) for text in printed} == printed
 
 
 def test_numbers_of_json_are_quantities() -> None:

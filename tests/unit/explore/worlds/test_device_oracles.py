@@ -44,51 +44,37 @@ def test_what_was_asked_for_is_right() -> None:
     assert judged(POOL, allocated(world_fixtures.claim("claim-1"), "device-0")) is None
 
 
+ELSEWHERE = world_fixtures.pool(world_fixtures.devices(1), name="worker-1")
+NONE = [{"cel": {"expression": "device.driver == 'none.example'"}}]
+
+
+def claim(*devices: str, asking: Object | None = None, **result: Any) -> Object:
+    return allocated(world_fixtures.claim("a", **(asking or {})), *devices, **result)
+
+
 @pytest.mark.parametrize(
     ("documents", "kind"),
     [
-        ((POOL, allocated(world_fixtures.claim("a"), "device-9")), "gone:"),
-        ((POOL, allocated(world_fixtures.claim("a", count=2), "device-0")), "asked:"),
-        ((POOL, allocated(world_fixtures.claim("a", count=2), "device-0", "device-0")), "twice:"),
+        ([POOL, claim("device-9")], "gone:"),
+        ([POOL, claim("device-0", asking={"count": 2})], "asked:"),
+        ([POOL, claim("device-0", "device-0", asking={"count": 2})], "twice:"),
         (
-            (
-                world_fixtures.namespace(is_admin=True),
-                POOL,
-                allocated(world_fixtures.claim("a"), "device-0", adminAccess=True),
-            ),
+            [world_fixtures.namespace(is_admin=True), POOL, claim("device-0", adminAccess=True)],
             "admin:",
         ),
-        ((TAINTED, allocated(world_fixtures.claim("a"), "device-0")), "taint:"),
-        (
-            (
-                world_fixtures.pool(world_fixtures.devices(1), name="worker-1"),
-                allocated(world_fixtures.claim("a"), "device-0", pool="worker-1"),
-            ),
-            "place:",
-        ),
-        (
-            (
-                POOL,
-                allocated(
-                    world_fixtures.claim(
-                        "a", selectors=[{"cel": {"expression": "device.driver == 'none.example'"}}]
-                    ),
-                    "device-0",
-                ),
-            ),
-            "selected:",
-        ),
+        ([TAINTED, claim("device-0")], "taint:"),
+        ([ELSEWHERE, claim("device-0", pool="worker-1")], "place:"),
+        ([POOL, claim("device-0", asking={"selectors": NONE})], "selected:"),
     ],
 )
-def test_what_was_not_asked_for_is_found(documents: tuple[Object, ...], kind: str) -> None:
+def test_what_was_not_asked_for_is_found(documents: list[Object], kind: str) -> None:
     finding = judged(*documents)
     assert finding is not None
     assert finding.partition(" ")[0] == kind
 
 
 def test_a_finding_names_the_nodes() -> None:
-    elsewhere = allocated(world_fixtures.claim("a"), "device-0", pool="worker-1")
-    finding = judged(world_fixtures.pool(world_fixtures.devices(1), name="worker-1"), elsewhere)
+    finding = judged(ELSEWHERE, claim("device-0", pool="worker-1"))
     assert finding == "place: device-0 of a is on worker-1, not worker-0"
 
 
