@@ -17,56 +17,10 @@ from harness.cluster import loopback_ports
 from harness.run import run_plan
 from harness.scenario import loading
 from harness.traffic import launching, locust_process
-from tests.support import plugin_packages
+from tests.support import cases, plugin_packages
 
-USERS = "from locust import *\nfrom harness.traffic import profiles, users\n"
-FINE = f"""{USERS}
-class Base(users.ClaimUser):
-    abstract = True
-    @task(3)
-    def stay(self):
-        pass
-
-class Often(Base):
-    weight = 3
-
-class Once(users.ClaimUser):
-    def work(self):
-        pass
-
-class Churn(profiles.ChurnUser):
-    pass
-
-class Flow(SequentialTaskSet):
-    @task
-    class Nested(TaskSet):
-        tasks = [lambda self: None]
-    tasks = [lambda self: None]
-
-class Nests(users.ClaimUser):
-    tasks = {{Flow: 2, Flow.Nested: 1}}
-"""
-SHAPE = "\nclass Steps(LoadTestShape):\n    def tick(self):\n        return None\n"
-WRONG = {
-    "none.py": (USERS, "expected a subclass of harness.traffic.users.ClaimUser in"),
-    "plain.py": (
-        f"{USERS}class Plain(User):\n    @task\n    def t(self):\n        pass\n",
-        "got Plain, whose calls would not be recorded",
-    ),
-    "idle.py": (f"{USERS}class Idle(users.ClaimUser):\n    pass\n", "in Idle of .*, got neither"),
-    "both.py": (
-        f"{USERS}class Both(profiles.ChurnUser):\n    @task\n    def t(self):\n        pass\n",
-        "in Both of .*, got both",
-    ),
-    "shaped.py": (
-        f"{FINE}{SHAPE}\nclass Stairs(Steps):\n    pass\n",
-        r"expected at most one LoadTestShape in .*shaped\.py, got Steps, Stairs: remove all but",
-    ),
-    "syntax.py": ("import (", "which failed: SyntaxError"),
-    "ends.py": ("raise SystemExit", "which failed: SystemExit"),
-    "notes.txt": ("notes", r"whose name ends in \.py, got"),
-}
-"""Name of a file -> its content, and a pattern of what is said of it."""
+FINE = cases.read(__file__, "fine")
+WRONG = cases.read(__file__, "wrong")
 ASK = """
 import json, sys
 from harness import errors
@@ -82,7 +36,7 @@ for path in sys.argv[1:]:
 
 
 def test_users_are_found_or_refused(tmp_path: pathlib.Path) -> None:
-    files = {"fine.py": FINE + SHAPE, **{name: text for name, (text, _) in WRONG.items()}}
+    files = {"fine.py": FINE, **{name: text for name, (text, _) in WRONG.items()}}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     done = subprocess.run(
@@ -130,63 +84,11 @@ def test_a_name_that_is_neither_is_told() -> None:
         launching.resolved(loaded.scenario)
 
 
-RUN = """
-import json, random, sys
-import gevent, gevent.event
-from locust import between, env, SequentialTaskSet, task, TaskSet
-from harness.traffic import users, workers
-
-seen = []
-
-class FakeWorker(workers.Worker):
-    journal = api = seeds = None
-    def __init__(self):
-        self.released, self.stopped = gevent.event.Event(), gevent.event.Event()
-        self._time_is_up, self.rounds = gevent.event.Event(), 0
-        self.plan = type("Plan", (), {"namespace": "n"})
-        self.seeds = type("Seeds", (), {"stream": lambda *_: random.Random(1)})
-    is_time_left = property(lambda self: len(seen) < 9)
-    api = lambda self, user: None
-    next_user_name = lambda self: "user"
-    user_begins = lambda self: None
-    user_done = lambda self: seen.append("done")
-
-def note(name):
-    return lambda self: seen.append(f"{type(self).__name__}.{name}")
-
-class Inner(TaskSet):
-    on_start, leave = note("on_start"), task(lambda self: self.interrupt())
-    on_stop = note("on_stop")
-
-class Flow(SequentialTaskSet):
-    first, tasks, last = task(note("first")), [Inner], task(note("last"))
-    @task
-    def fail(self):
-        raise KeyError("its reason")
-
-class Person(users.ClaimUser):
-    tasks, wait_time = [Flow], between(0.001, 0.002)
-
-class Sleeper(users.ClaimUser):
-    tasks, wait_time = [Flow], between(1000, 1000)
-
-users.ClaimUser.worker = FakeWorker()
-environment = env.Environment(user_classes=[Person, Sleeper])
-environment.events.user_error.add_listener(lambda exception, **_: seen.append(repr(exception)))
-runner = environment.create_local_runner()
-runner.spawn_users({"Person": 1, "Sleeper": 1})
-users.ClaimUser.worker.released.set()
-gevent.spawn(users.ClaimUser.worker._await_end)
-runner.user_greenlets.join(timeout=30)
-gevent.sleep(0.1)
-print(json.dumps([seen, len(runner.user_greenlets)]))
-"""
-
-
 def test_task_sets_run_as_locust_runs_them_until_the_time_is_up() -> None:
     """In order, nested, with errors told; a user that waits for long ends at once, too."""
+    program = cases.read(__file__, "task_sets")
     done = subprocess.run(
-        [sys.executable, "-c", RUN], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
     seen, left = json.loads(done.stdout.splitlines()[-1])
     assert left == 0

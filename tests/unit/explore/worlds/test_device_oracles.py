@@ -38,18 +38,16 @@ POOL = world_fixtures.pool(world_fixtures.devices(2))
 TAINTED = world_fixtures.pool(
     [{"name": "device-0", "taints": [{"key": "worn", "effect": "NoSchedule"}]}]
 )
-
-
-def test_what_was_asked_for_is_right() -> None:
-    assert judged(POOL, allocated(world_fixtures.claim("claim-1"), "device-0")) is None
-
-
 ELSEWHERE = world_fixtures.pool(world_fixtures.devices(1), name="worker-1")
 NONE = [{"cel": {"expression": "device.driver == 'none.example'"}}]
 
 
 def claim(*devices: str, asking: Object | None = None, **result: Any) -> Object:
     return allocated(world_fixtures.claim("a", **(asking or {})), *devices, **result)
+
+
+def test_what_was_asked_for_is_right() -> None:
+    assert judged(POOL, allocated(world_fixtures.claim("claim-1"), "device-0")) is None
 
 
 @pytest.mark.parametrize(
