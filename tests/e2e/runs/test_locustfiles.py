@@ -9,57 +9,14 @@ import pathlib
 import pytest
 
 from tests.e2e import running
+from tests.support import cases
 
 pytestmark = pytest.mark.e2e
-FAILING = """
-from locust import task
-from harness.traffic import users
-
-class Failing(users.ClaimUser):
-    @task
-    def fail(self):
-        raise KeyError("its reason")
-"""
-
-
-SEQUENCE = """
-from locust import SequentialTaskSet, TaskSet, task
-from harness.traffic import users
-
-class Stay(SequentialTaskSet):
-    @task
-    def create(self):
-        self.pod = self.user.new_pod_name()
-        self.user.create_pod(self.pod)
-
-    @task
-    class Wait(TaskSet):
-        @task
-        def wait(self):
-            self.user.wait_running(self.parent.pod, timeout_s=20)
-            self.interrupt()
-
-    @task
-    def delete(self):
-        self.user.delete_pods([self.pod], timeout_s=20)
-
-class Person(users.ClaimUser):
-    tasks = {Stay: 1}
-"""
-SHAPE = """
-from locust import LoadTestShape
-
-class Steps(LoadTestShape):
-    steps = [(6, 100), (9, 100), None]
-
-    def tick(self):
-        return self.steps.pop(0)
-"""
 
 
 def test_users_who_fail_make_the_run_unknown_by_name(tmp_path: pathlib.Path) -> None:
     scenario = running.scenario(tmp_path)
-    (tmp_path / "failing.py").write_text(FAILING)
+    (tmp_path / "failing.py").write_text(cases.read(__file__, "failing"))
     code, text = running.called(
         tmp_path, "run", str(scenario), "--set", "traffic.locustfile=failing.py"
     )
@@ -73,7 +30,7 @@ def test_users_who_fail_make_the_run_unknown_by_name(tmp_path: pathlib.Path) -> 
 def test_task_sets_and_a_shape_make_the_load_until_the_shape_ends(tmp_path: pathlib.Path) -> None:
     """Long before the scenario's time, and no user of the second step is left out."""
     scenario = running.scenario(tmp_path)
-    (tmp_path / "shaped.py").write_text(SEQUENCE + SHAPE)
+    (tmp_path / "shaped.py").write_text(cases.read(__file__, "shaped"))
     values = ["traffic.duration_s=60", "traffic.duration_max_s=60"]
     values += ["load.allocations_min=1", "load.pods_running_min=1"]
     options = [word for value in values for word in ("--set", value)]

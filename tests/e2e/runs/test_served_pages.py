@@ -21,30 +21,8 @@ FOCUS = """(() => {
   const element = document.activeElement, style = getComputedStyle(element);
   return [element.tagName, element.name || element.textContent.trim(), style.outlineStyle !== 'none'];
 })()"""
-ATTACK = """<!doctype html><meta charset=utf-8><title>report</title><body><script>
-(async () => {
-  const got = [];
-  const tries = {
-    fetch: () => fetch('/', {credentials: 'include'}).then((answer) => answer.text()),
-    opaque: () => fetch('/running', {mode: 'no-cors', credentials: 'include'}).then(() => 'sent'),
-    request: () => new Promise((done, fail) => {
-      const asked = new XMLHttpRequest(); asked.open('GET', '/');
-      asked.onload = () => done(asked.responseText); asked.onerror = fail; asked.send();
-    }),
-    image: () => new Promise((done, fail) => {
-      const image = new Image(); image.onload = () => done('drawn'); image.onerror = fail; image.src = '/static/style.css';
-    }),
-    cookie: () => document.cookie || 'empty',
-    store: () => localStorage.length + 1,
-    popup: () => { const popup = window.open('/'); if (!popup) throw new Error('none'); return 'popup'; },
-    other: () => fetch(location.href.replace('report.html', 'plan.json')).then((answer) => answer.text()),
-  };
-  for (const [name, attempt] of Object.entries(tries)) {
-    try { if (await attempt()) got.push(name); } catch { }
-  }
-  document.title = 'got: ' + got.join(' ');
-})();
-</script>"""
+ATTACK = pathlib.Path(__file__).with_suffix(".html").read_text()
+"""A report that asks for all it can, and says in its title what it got."""
 
 
 def folder(path: pathlib.Path) -> None:

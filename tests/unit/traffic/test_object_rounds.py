@@ -138,53 +138,19 @@ def test_mistakes_are_named_with_file_object_and_field(
     assert sentence in message
 
 
-POD_SPEC = "{containers: [{name: work, image: i}]}"
+WORKLOADS = cases.read(__file__, "workloads")
 
 
-def _job_set(name: str, counts: str) -> str:
-    return f"{{name: {name}, {counts}template: {{spec: {{parallelism: 3, template: {{spec: {POD_SPEC}}}}}}}}}"
-
-
-def _workers(name: str, counts: str) -> str:
-    return f"{{groupName: {name}, {counts}, template: {{spec: {POD_SPEC}}}}}"
-
-
-OTHERS = {
-    "Deployment": (
-        f"apiVersion: apps/v1\nspec: {{replicas: 4, template: {{spec: {POD_SPEC}}}}}",
-        {"web": 4},
-    ),
-    "StatefulSet": (
-        f"apiVersion: apps/v1\nspec: {{replicas: 3, template: {{spec: {POD_SPEC}}}}}",
-        {"web": 3},
-    ),
-    "DaemonSet": (f"apiVersion: apps/v1\nspec: {{template: {{spec: {POD_SPEC}}}}}", {"web": 8}),
-    "JobSet": (
-        f"apiVersion: jobset.x-k8s.io/v1alpha2\nspec: {{network: {{a: b}}, replicatedJobs: [{_job_set('a', 'replicas: 2, ')}, {_job_set('b', '')}]}}",
-        {"web-a": 6, "web-b": 3},
-    ),
-    "LeaderWorkerSet": (
-        f"apiVersion: leaderworkerset.x-k8s.io/v1\nspec: {{replicas: 2, leaderWorkerTemplate: {{size: 4, workerTemplate: {{spec: {POD_SPEC}}}}}}}",
-        {"web-leader": 2, "web-worker": 6},
-    ),
-    "RayCluster": (
-        f"apiVersion: ray.io/v1\nspec: {{headGroupSpec: {{template: {{spec: {POD_SPEC}}}}}, workerGroupSpecs: [{_workers('big', 'replicas: 2, numOfHosts: 2')}, {_workers('none', 'replicas: 0')}]}}",
-        {"web-head": 1, "web-big": 4},
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("kind", WORKLOADS)
 def test_workloads_of_other_kinds_are_pods_in_their_number(load: Load, kind: str) -> None:
-    text, pods = OTHERS[kind]
-    scenario = load(f"kind: {kind}\nmetadata: {{name: web}}\n{text}")
+    scenario = load(WORKLOADS[kind]["text"])
     made = {one.names[0].rpartition("-")[0]: len(one.pods) for one in _round(scenario).groups}
-    assert made == {f"u-1-{name}": count for name, count in pods.items()}
+    assert made == {f"u-1-{name}": count for name, count in WORKLOADS[kind]["pods"].items()}
     assert ("network of a JobSet" in scenario.object_sets[0].left_out) == (kind == "JobSet")
 
 
 def test_each_pod_of_a_daemon_set_is_for_one_node_unless_it_chooses_nodes(load: Load) -> None:
-    text = f"kind: DaemonSet\nmetadata: {{name: web}}\n{OTHERS['DaemonSet'][0]}"
+    text = WORKLOADS["DaemonSet"]["text"]
     (group,) = _round(load(text)).groups
     terms = [
         pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
@@ -202,7 +168,7 @@ def test_each_pod_of_a_daemon_set_is_for_one_node_unless_it_chooses_nodes(load: 
 def test_mistakes_in_workloads_of_other_kinds(
     load: Load, change: tuple[str, str], sentence: str
 ) -> None:
-    text = f"kind: LeaderWorkerSet\nmetadata: {{name: web}}\n{OTHERS['LeaderWorkerSet'][0]}"
+    text = WORKLOADS["LeaderWorkerSet"]["text"]
     with pytest.raises(errors.UsageError, match=re.escape(sentence)):
         load(text.replace(*change))
 
