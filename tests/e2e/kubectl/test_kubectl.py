@@ -7,6 +7,7 @@ versions do not have it. Each has a namespace of its own: `{me}` is its name.
 """
 
 import contextlib
+import json
 import pathlib
 import re
 import subprocess
@@ -16,54 +17,17 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e import kubectls
+from tests.support import cases
 
 pytestmark = pytest.mark.e2e
 cluster = kubectls.cluster
-CLAIM = """
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {{name: {name}, labels: {{app: {name}}}}}
-spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: {of}}}}}]}}}}
-"""
-CONFIG = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {{name: shared}}
-data: {{key: {value}}}
-"""
 FILES = {
     "pod.yaml": kubectls.POD.format(name="by-hand", node="worker-0"),
     "leaving.yaml": kubectls.POD.format(name="leaving", node="worker-1"),
-    "claim.yaml": CLAIM.format(name="red", of="flake-hunt"),
-    "other.yaml": CLAIM.format(name="red", of="other"),
-    "invalid.yaml": CLAIM.format(name="Not_A_Name", of="flake-hunt"),
-    "config.yaml": CONFIG.format(value="one"),
-    "changed.yaml": CONFIG.format(value="two"),
+    **{name: json.dumps(made) for name, made in cases.read(__file__, "files").items()},
 }
 SCRIPT = pathlib.Path(__file__).with_suffix(".txt").read_text()
 FOUND = {path.name: path for path in reversed(kubectls.candidates())}
-TYPED = """
-apiVersion: v1
-kind: Pod
-metadata: {name: typed}
-spec:
-  containers:
-  - name: main
-    image: none
-    env: [{name: NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
-    livenessProbe: {httpGet: {port: web, path: /alive}}
-    resources: {limits: {cpu: 500m}}
-  volumes: [{name: colours, configMap: {name: colours}}]
-"""
-EVENT = """
-apiVersion: v1
-kind: Event
-metadata: {name: seen, namespace: default}
-involvedObject: {kind: Pod, name: typed, namespace: default}
-reason: Tested
-message: in a message
-type: Normal
-"""
 PROTOBUF = "Content-Type: application/vnd.kubernetes.protobuf"
 
 
@@ -179,7 +143,7 @@ def test_typed_clients_write_and_read_protobuf(kubectl: kubectls.Kubectl) -> Non
     assert kubectl.json("get", "quota", "few")["spec"] == {
         "hard": {"pods": "3", "requests.cpu": "500m"}
     }
-    kubectl.ok("create", "-f", "-", stdin=TYPED)
+    kubectl.ok("create", "-f", "-", stdin=json.dumps(cases.read(__file__, "pod")))
     shown = kubectl.run("describe", "pod", "typed", "-v=9").stdout
     for text in ("http-get http://:web/alive", "(v1:metadata.name)", "500m", "by a ConfigMap"):
         assert text in shown
@@ -194,6 +158,6 @@ def test_a_watch_in_protobuf(kubectl: kubectls.Kubectl) -> None:
         assert process.stdout is not None
         with contextlib.closing(process.stdout) as told:
             assert any("watch=true" in line for line in told)
-            kubectl.ok("create", "-f", "-", stdin=EVENT)
+            kubectl.ok("create", "-f", "-", stdin=json.dumps(cases.read(__file__, "event")))
             assert any("Tested" in line and "in a message" in line for line in told)
         process.terminate()

@@ -19,60 +19,13 @@ from tests.support import cases, plugin_packages
 
 SCENARIO = (loading.SHELF.folder() / "pod-churn.toml").read_text()
 CLUSTER = (profiles.SHELF.folder() / "embedded.toml").read_text()
-CODE = '''
-from harness import api
-from harness.extensions import replacements
-from harness.subject.tracking import gathering
-from harness.subject.claim_control import releasing
-
-MINE = api.Subject(command=["true", "{kubeconfig}"])
-WORDLESS = api.Subject(command=[])
-NUMBERS = api.Subject(command=[1])
-
-class Forgotten(gathering.Gatherer):
-    """Something is forgotten."""
-    def attempt(self):
-        return None
-
-class Silent(gathering.Gatherer):
-    def attempt(self):
-        return None
-
-class Released(releasing.Releaser):
-    """Something else is forgotten."""
-    facts = replacements.Facts(check="resource_leaks")
-    def _drop_reservations(self, claim, valid):
-        return claim
-
-class Nothing:
-    """A class of no part."""
-'''
-ENTRY_POINTS = {
-    "scenarios": {"pod-churn": "acme", "bursts": "acme", "absent": "acme.sub"},
-    "clusters": {"tiny": "acme"},
-    "subjects": {
-        "mine": "acme.code:MINE",
-        "wordless": "acme.code:WORDLESS",
-        "numbers": "acme.code:NUMBERS",
-        "class": "acme.code:Nothing",
-        "never": "acme.never:MINE",
-    },
-    "defects": {
-        "forgotten": "acme.code:Forgotten",
-        "released": "acme.code:Released",
-        "silent": "acme.code:Silent",
-        "of-nothing": "acme.code:Nothing",
-        "nowhere": "acme.nowhere:X",
-    },
-    "checks": {"idle": "acme.code:Idle"},
-}
 
 
 @pytest.fixture
 def acme(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     files = {
         "acme/__init__.py": "",
-        "acme/code.py": CODE,
+        "acme/code.py": cases.read(__file__, "code"),
         "acme/never.py": "import time\ntime.sleep(600)\n",
         "acme/pod-churn.toml": "not TOML",
         "acme/bursts.toml": SCENARIO.replace('"pod-churn"', '"bursts"'),
@@ -80,7 +33,8 @@ def acme(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
             'provider = "tiny"', 'provider = "embedded"'
         ),
     }
-    plugin_packages.install(tmp_path, monkeypatch, "acme", ENTRY_POINTS, files)
+    entry_points = cases.read(__file__, "entry_points")
+    plugin_packages.install(tmp_path, monkeypatch, "acme", entry_points, files)
     return tmp_path
 
 

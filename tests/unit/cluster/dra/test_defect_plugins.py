@@ -9,53 +9,14 @@ from harness.cluster.dra import claim_infos, claim_managers, kubelet_defects
 from harness.cluster.driver import drivers
 from harness.run.defects import known_defects
 from harness.subject import assembling
-from tests.support import plugin_packages
-
-DEFECTS = {
-    "plugin-without-files": "broken_nodes:WithoutFiles",
-    "plugin-forgetful": "broken_nodes:Forgetful",
-    "plugin-in-flight-forgotten": "broken_nodes:InFlightForgotten",
-    "plugin-nonsense": "broken_nodes:Nonsense",
-}
-MODULE = '''
-from harness.cluster.dra import claim_infos
-from harness.cluster.driver import drivers
-from harness.extensions import replacements
-from harness.subject.tracking import gathering
-
-
-class WithoutFiles(drivers.Driver):
-    """A driver that writes no CDI files."""
-
-    facts = replacements.Facts(check="prepared_containers")
-
-    def _configure(self, claim):
-        pass
-
-
-class Forgetful(claim_infos.Checkpoint):
-    """A kubelet that writes no checkpoint."""
-
-    def save(self, infos):
-        pass
-
-
-class InFlightForgotten(gathering.Gatherer):
-    """Nothing is in flight."""
-
-    def _add_in_flight(self, in_use):
-        pass
-
-
-class Nonsense:
-    """No part of anything."""
-'''
+from tests.support import cases, plugin_packages
 
 
 @pytest.fixture(autouse=True)
 def plugins(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {"broken_nodes.py": MODULE}
-    plugin_packages.install(tmp_path, monkeypatch, "broken-nodes", {"defects": DEFECTS}, files)
+    files = {"broken_nodes.py": cases.read(__file__, "module")}
+    named = {"defects": cases.read(__file__, "defects")}
+    plugin_packages.install(tmp_path, monkeypatch, "broken-nodes", named, files)
 
 
 def test_a_driver_of_a_plugin_replaces_ours_in_runs_and_as_a_program() -> None:
