@@ -1,6 +1,7 @@
 """Names and addresses of the functions of a program, read from the table that Go writes."""
 
 import pathlib
+import re
 import shutil
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from harness import errors
 from harness.threads import go_functions
-from tests.support import go_tables
+from tests.support import cases, go_tables
 
 TEXT = 0x401000
 NAMES = [
@@ -65,43 +66,18 @@ def test_the_code_of_another_machine_is_not_looked_at(tmp_path: pathlib.Path) ->
     assert go_functions.GoFunctions(path).machine == "aarch64"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "names"),
-    [
-        ("main.main", [NAMES[0]]),
-        ("(*Book).Assume", [NAMES[1]]),
-        ("(*Book).*ssume*", NAMES[1:3]),
-        ("(*Book).Assume | (*Shelf).Assume", [NAMES[1], NAMES[3]]),
-        ("Assume", [NAMES[1], NAMES[3]]),
-        ("Map[...]", [NAMES[4]]),
-        ("(*Group).Go", [NAMES[8]]),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "names"), cases.read(__file__, "found"))
 def test_a_pattern_finds_functions(tmp_path: pathlib.Path, pattern: str, names: list[str]) -> None:
     found = go_functions.GoFunctions(program(tmp_path)).matching(pattern)
     assert found == [(name, FUNCTIONS[name]) for name in names]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        ("(*Book).Asume", r"Did you mean '\(\*Book\).Assume'"),
-        ("(*Book).AssumeLocked", r"Did you mean '\(\*Book\).assumeLocked'"),
-        ("Asume", "Did you mean 'Assume'"),
-        ("(*Book).Asume | (*Shelf).Nothing", r"Did you mean '\(\*Book\).Assume'"),
-        ("Nothing", "none is called so, or it is inlined everywhere"),
-        ("(*Mutex).Lock", r"which is sync.\(\*Mutex\).Lock: a thread that stands there"),
-        ("mallocgc", "outside Go's runtime"),
-        ("(*HashTrieMap[...]).Load", "outside Go's runtime"),
-        ("*", "outside Go's runtime"),
-        ("", "expected a function"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "words"), cases.read(__file__, "refused"))
 def test_no_function_and_the_runtime_are_refused(
     tmp_path: pathlib.Path, pattern: str, words: str
 ) -> None:
     functions = go_functions.GoFunctions(program(tmp_path))
-    with pytest.raises(errors.UsageError, match=words):
+    with pytest.raises(errors.UsageError, match=re.escape(words)):
         functions.matching(pattern)
 
 
@@ -145,21 +121,7 @@ def test_a_table_of_nonsense_is_refused(tmp_path: pathlib.Path, at: int) -> None
     assert found.names  # a field that nobody reads
 
 
-@pytest.mark.parametrize(
-    ("name", "is_of_runtime"),
-    [
-        ("runtime.gopark", True),
-        ("runtime/debug.Stack", True),
-        ("internal/poll.(*FD).Read", True),
-        ("sync.(*RWMutex).RLock", True),
-        ("sync/atomic.AddInt64", True),
-        ("syscall.Syscall", True),
-        ("os.(*File).Read", False),
-        ("example.org/runtime.Start", False),
-        ("example.org/x/sync/group.Go", False),
-        ("main.sync", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "is_of_runtime"), cases.read(__file__, "of_runtime"))
 def test_the_runtime_is_what_go_itself_is_built_from(name: str, is_of_runtime: bool) -> None:
     assert go_functions.is_of_runtime(name) is is_of_runtime
 
