@@ -118,6 +118,8 @@ def time_of(text: str) -> int:
 _NAMES = {"resourceclaims": "claim", "pods": "pod"}
 _DELETING = ("gone", "collected", "evicted")
 _MARKING = ("collected", "evicted")
+_CHANGES = ("MODIFIED", "LISTED")
+"""Types of observations that show what changed; `LISTED`: in a gap."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,7 +210,8 @@ class Explanations:
         for uid, last in self._last.items():
             endings = self._endings.get(uid, ())
             gone = next((item for item in endings if item.kind == "gone"), None)
-            if gone and not last.is_deletion and uid not in self._stream.final:
+            is_in_gap = any(until > last.version for _, until in self._stream.gaps)
+            if gone and not last.is_deletion and uid not in self._stream.final and not is_in_gap:
                 watch = "saw neither its end nor the object in the final list"
                 audit = f"has its end after revision {gone.after}"
                 yield difference(gone.resource, gone, watch, audit)
@@ -234,11 +237,13 @@ class Explanations:
         endings = _of(self._endings, seen)
         if seen.is_deletion:
             return bool(endings)
-        if seen.type != "MODIFIED" or before is None:
+        if seen.type not in _CHANGES:
             return False
         if _binds(before, seen):
             return _take(self._bindings, seen, node=seen.state.node) is not None
-        if seen.state.held != before.state.held or seen.state.node != before.state.node:
+        if before is None or seen.state.held != before.state.held:
+            return False
+        if seen.state.node != before.state.node:
             return False
         if seen.state.is_over:
             return bool(endings) or seen.state.uid in self._deleted
@@ -284,5 +289,8 @@ def _take(
     return item
 
 
-def _binds(before: witnessed_writes.Seen, seen: witnessed_writes.Seen) -> bool:
+def _binds(before: witnessed_writes.Seen | None, seen: witnessed_writes.Seen) -> bool:
+    """Return whether a pod has got its node, perhaps in a gap in which it was created."""
+    if before is None:
+        return bool(seen.state.node) and seen.type == "LISTED"
     return bool(seen.state.node) and not before.state.node

@@ -3,7 +3,8 @@
 The life of one object is a line of words, as the watch saw it and as the audit log has it:
 
     A1 M2@n1 D3       versions that were added, modified, deleted; `L2`: in the first list
-    .                 the final list lacks it
+    . ?               the final list lacks it, there is none
+    [2 ]4 L4@n1       a gap after a version, and the list that ends it
     create:1          a request, and the version in its answer; `S`: a Status, `0`: nothing
     patch/status:3    … for a subresource
     pods.delete:S     … of another resource
@@ -86,16 +87,24 @@ def watch(resource: str, text: str) -> list[records.Body]:
         return language.observation(resource, version, value, kind, ts_ns=0)
 
     words = expanded(text)
-    life = [(KINDS[word[0]], state(word[1:])) for word in words if word != "."]
-    first = [value for kind, value in life if kind == "LISTED"]
-    since = int(first[0]["metadata"]["resourceVersion"]) if first else 0
-    alive = [life[-1][1]] if life[-1][0] != "DELETED" and words[-1] != "." else []
-    return [
-        language.listed(resource, "first", since, len(first), 0),
-        *(observed(*item) for item in life),
-        language.listed(resource, "final", 90, len(alive), 0),
-        *(observed("FINAL", value) for value in alive),
-    ]
+    since = int(state(words[0][1:])["metadata"]["resourceVersion"]) if words[0][0] == "L" else 0
+    body: list[records.Body] = []
+    alive = None
+    for word in words:
+        match word[0], word[1:]:
+            case (("." | "?"), _):
+                alive = None
+            case "[", version:
+                body.append(language.gap(resource, int(version)))
+            case "]", version:
+                body.append(language.listed(resource, "relist", int(version), 0, 0))
+            case kind, version:
+                alive = None if kind == "D" else state(version)
+                body.append(observed(KINDS[kind], state(version)))
+    first = language.listed(resource, "first", since, 0, 0)
+    final = [language.listed(resource, "final", 90, 0, 0)]
+    final += [observed("FINAL", alive)] if alive else []
+    return [first, *body, *(final if words[-1] != "?" else [])]
 
 
 def event(resource: str, word: str) -> Object:
@@ -107,7 +116,7 @@ def event(resource: str, word: str) -> Object:
         changes["requestObject"] = _sent(found["sent"])
     told: Any = {"S": STATUS, "0": {}}.get(answer) if answer in ("S", "0") else state(answer or "")
     changes |= {"subresource": found["sub"]} if found["sub"] else {}
-    named = {} if verb == "generate" else {"name": "x"}
+    named = {} if verb in ("generate", "collect") else {"name": "x"}
     match verb:
         case "generate":
             verb = "create"
@@ -199,7 +208,7 @@ KILL_S = 3.5
 """Between the third and the fourth commit, which come once in a second."""
 
 
-def seen(late_s: float = 0) -> list[records.Body]:
+def seen(late_s: float = 0, text: str = TEXT) -> list[records.Body]:
     """The observations, each at its revision in seconds, on another clock than the log's; all but
     the first are late.
     """
@@ -210,13 +219,13 @@ def seen(late_s: float = 0) -> list[records.Body]:
         )
         if isinstance(item, records.Observation)
         else item
-        for item in language.observe(TEXT)
+        for item in language.observe(text)
     ]
 
 
-def told(but: int) -> list[dict[str, Any]]:
+def told(but: int, text: str = TEXT) -> list[dict[str, Any]]:
     """The log without the write of one revision."""
-    found = audit_logs.events(TEXT)
+    found = audit_logs.events(text)
     for event in found:
         second = int(event["responseObject"]["metadata"]["resourceVersion"])
         event["requestReceivedTimestamp"] = _time(second - 0.01)
@@ -252,6 +261,9 @@ def compare_killed(
         (4, 4.5, 0, 0),
         # A recorder that is late makes the log's times seem later than they are.
         (4, 3.0, 0, 0.05),
+        (3, 5.2, 0, 1.5),
+        # Nothing was answered well before the kill.
+        (2, 1.5, 0, 0),
         # Of what is written while the server is being ended, some is logged, and some is not.
         *((lost, KILL_S, 1.9, 0) for lost in (3, 4, 5)),
     ],
@@ -285,14 +297,25 @@ def test_an_answer_that_wrote_nothing_does_not_end_the_writes_of_a_killed_server
     assert (found.difference_count, found.lost) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [("a+D1 b+D2 c+D3 c=D4 c=D5 c=D6", 5), ("a+D1 b+D2 c+D3 a~ e+D5 f+D6", 4)],
+    ids=["the second answer of an object ends the window", "a deletion"],
+)
+def test_a_lost_write_is_adopted_in_whatever_order_the_log_is(text: str, lost: int) -> None:
+    ends = [(_second(KILL_S), _second(KILL_S))]
+    found = audit_logs.compared(seen(text=text), told(lost, text)[::-1], ends=ends)
+    assert (found.difference_count, found.lost) == (0, 1)
+
+
 def test_a_write_before_others_that_were_logged_is_not_lost_by_the_kill() -> None:
-    """The recorder has seen it late, in the second before the kill."""
-    body = seen()
+    """The recorder has seen it late, in the second before the kill, and another one later."""
+    late_s = {2: 2.4, 6: 5}
     late = [
-        msgspec.structs.replace(item, ts_ns=_second(4.4))
-        if isinstance(item, records.Observation) and item.resource_version == 2
+        msgspec.structs.replace(item, ts_ns=item.ts_ns + int(late_s[item.resource_version] * 1e9))
+        if isinstance(item, records.Observation) and item.resource_version in late_s
         else item
-        for item in body
+        for item in seen()
     ]
     ends = [(_second(4.5), _second(4.5))]
     assert audit_logs.compared(late, told(2), ends=ends).difference_count
