@@ -149,7 +149,7 @@ def facts(event: Event) -> Iterator[Fact]:
         reference.resource, reference.subresource = "pods", "binding"
     elif resource not in witnessed_writes.RESOURCES:
         return
-    if _is_dry_run(event):
+    if _is_dry_run(event, reference):
         return
     try:
         yield from _told(event, reference)
@@ -279,12 +279,12 @@ def _why_empty(event: Event) -> str:
     return f"is there without its objects (level {event.level or 'unknown'})"
 
 
-def _is_dry_run(event: Event) -> bool:
+def _is_dry_run(event: Event, reference: _Reference) -> bool:
     _, _, query = event.requestURI.partition("?")
     if "dryRun" in query and urllib.parse.parse_qs(query).get("dryRun"):
         return True
-    subresource = event.objectRef.subresource if event.objectRef else ""
-    has_options = event.verb in ("delete", "deletecollection") or subresource == "eviction"
+    is_eviction = reference.subresource == "eviction"
+    has_options = is_eviction or event.verb in ("delete", "deletecollection")
     options = _document(event.requestObject) if has_options else {}
     if options.get("kind") == "Eviction":
         options = options.get("deleteOptions") or {}

@@ -108,7 +108,8 @@ def _age(path: pathlib.Path) -> tuple[str, bool, str]:
 
 
 # --------------------------------------------------------------------------------- reads
-_SENT = "flake-hunt/sent"
+SENT = "flake-hunt/sent"
+"""Annotation of our API server: up to which version a list or watch has been sent."""
 _LEAVING_OUT = frozenset({"labelSelector", "fieldSelector", "continue"})
 """Parameters of lists and watches that may show some of the claims only."""
 
@@ -154,7 +155,7 @@ class ProgramReads:
         self._newest_ns = max(self._newest_ns, now_ns)
         if audit_events.RESTORED in notes:
             self.lost_ns.append(self._newest_ns)
-        if (version := notes.get(_SENT, "")).isdecimal() and event.objectRef is not None:
+        if (version := notes.get(SENT, "")).isdecimal() and event.objectRef is not None:
             query = dict(urllib.parse.parse_qsl(event.requestURI.partition("?")[2]))
             is_page = query.get("limit", "0") != "0" and query.get("resourceVersion") != "0"
             is_past = query.get("resourceVersionMatch") == "Exact"

@@ -1,5 +1,6 @@
 """The item of the certificate: whether the audit log tells the same, in words."""
 
+import datetime
 import gzip
 import json
 import os
@@ -123,11 +124,31 @@ def test_a_run_that_observed_nothing_has_nothing_to_compare(tmp_path: pathlib.Pa
     assert (found.ok, "nothing to compare" in found.reason) == (False, True)
 
 
-def heard(*versions: int) -> str:
-    """The answer of two witnesses that differ at these revisions; the log begins at revision 5."""
+def test_a_write_that_was_lost_as_the_api_server_was_killed_is_no_difference(
+    tmp_path: pathlib.Path,
+) -> None:
+    text = TEXT.replace("b+D2", "b+D2 /restart-api-server:=api-server")
+    killed = building.build(tmp_path / "run", text, audited=True)
+    told = audit_logs.events(text)
+    for version, event in enumerate(told, 1):
+        time = datetime.datetime.fromtimestamp(language.at(version) / 1e9, datetime.UTC)
+        event["requestReceivedTimestamp"] = event["stageTimestamp"] = time.isoformat()
+    log(killed).write_bytes(b"".join(map(audit_logs.line, [*told[:3], *told[4:]])))
+    found = item(killed)
+    assert found is not None
+    assert found.ok, found.reason
+    assert "; 1 more were committed as the API server was killed" in found.reason
+
+
+def heard(*versions: int, first: int = 5) -> str:
+    """The answer of two witnesses that differ at these revisions.
+
+    The log begins at revision `first`; 0: it has no writes.
+    """
     log = audit_comparison.AuditLog([pathlib.Path("audit.log")], namespace="n")
     log.reader.events = 9
-    log.folded.adopt("pods", witnessed_writes.state_of({"metadata": META}), is_deletion=False)
+    if first:
+        log.folded.adopt("pods", witnessed_writes.state_of({"metadata": META}), is_deletion=False)
     compared = audit_comparison.Comparison(writes=9, confirmed=1)
     compared.note(
         hidden_writes.Difference(what=f"claim n/{version}", version=version, watch="a", audit="b")
@@ -150,10 +171,23 @@ def test_differences_are_counted_and_the_first_ones_are_told() -> None:
     assert many.endswith(f"and {9 - audit_comparison.SHOWN_MAX} more")
 
 
+def test_a_dispute_counts_beyond_the_differences_that_are_kept() -> None:
+    compared = audit_comparison.Comparison()
+    for number in range(audit_comparison.KEPT_MAX + 2):
+        is_last = number > audit_comparison.KEPT_MAX
+        compared.note(
+            [hidden_writes.Difference(what="x", watch="a", audit="b", is_disputed=is_last)]
+        )
+        assert compared.is_disputed is is_last
+    assert len(compared.differences) == audit_comparison.KEPT_MAX
+    assert compared.difference_count == audit_comparison.KEPT_MAX + 2
+
+
 def test_a_log_that_begins_after_a_difference_says_so() -> None:
     late = "the log begins at revision 5 only: are earlier parts missing?"
     assert late in heard(4, 7)
     assert late not in heard(0, 5)  # 0: a difference without a revision
+    assert late not in heard(0) + heard(7, first=0)
     bound = audit_events.Hidden(kind="bound", resource="pods", namespace="n", name="p")
     assert hidden_writes.difference("pods", bound, "a", "b").version == 0
 
@@ -246,10 +280,14 @@ def test_what_was_before_the_first_list_and_elsewhere_is_not_compared() -> None:
     before = audit_logs.events("a+D1 b+D2 b~ a~")
     assert not compare(_listed_at(5, ".4"), before).difference_count
     assert not compare(_listed_at(2, ".2"), audit_logs.events("a+D1 a~")).difference_count
-    other = audit_logs.events("x+D1")
+    other, resources = audit_logs.events("x+D1"), (language.CLAIMS, language.PODS, language.EVENTS)
     other[0]["responseObject"]["metadata"]["namespace"] = "other"
     assert not compare(
-        language.observe(LIVES), [*audit_logs.events(LIVES), *other]
+        [
+            language.gap(language.EVENTS, 1),
+            *language.observe(f". {LIVES} .", resources=resources),
+        ],
+        [*audit_logs.events(f". {LIVES}"), *other],
     ).difference_count
 
 
@@ -264,8 +302,9 @@ def test_the_last_revision_before_a_gap_must_have_been_seen() -> None:
     )
 
 
-def test_without_a_final_list_no_hold_is_compared() -> None:
-    seen = _without("a+D1 b+D2", lambda item: getattr(item, "purpose", "") == "final")
+@pytest.mark.parametrize("purpose", ["first", "final"])
+def test_without_a_first_or_final_list_no_hold_is_compared(purpose: str) -> None:
+    seen = _without("a+D1 b+D2", lambda item: getattr(item, "purpose", "") == purpose)
     found = compare(seen, audit_logs.events("a+D1 b+D2 c+D3"))
     assert (found.difference_count, found.holds, found.writes) == (0, 0, 2)
 
@@ -283,6 +322,7 @@ def test_without_a_final_list_no_hold_is_compared() -> None:
             [(1, 4)],
             "held from 1 until 4, the audit log has it held from 1 until 3",
         ),
+        ("a+D1 . a-D1", [(2, 3)], "held from 2 until 3, the audit log has it held from 1 until 3"),
         ("a+D1 a-D1 a+D1 . a-D1", [(1, 2), (3, 4)], "from 3 until 4, the audit log has it held"),
     ],
 )

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.checks.witness import audit_events, witnessed_writes
+from harness.apiserver.server import audit_log
+from harness.checks.witness import audit_events, audit_history, witnessed_writes
 from tests.histories import audit_logs, language
 
 META = {"namespace": language.NAMESPACE, "name": "a", "uid": "uid-a", "resourceVersion": "7"}
@@ -80,11 +81,17 @@ def test_an_answer_with_the_object_is_a_write_of_its_revision(
 
 
 @pytest.mark.parametrize(
-    "path", [{}, {"resource": "bindings"}, {"resource": "bindings", "name": ""}]
+    ("path", "sent"),
+    [
+        ({}, {}),
+        ({"resource": "bindings"}, {}),
+        ({"resource": "bindings", "name": ""}, {}),
+        ({"uid": "uid-a"}, {"metadata": None}),
+    ],
 )
-def test_a_binding_names_the_node(path: dict[str, str]) -> None:
+def test_a_binding_names_the_node(path: dict[str, str], sent: dict[str, Any]) -> None:
     """By the old path, the name may be in the body alone."""
-    event = pod("create", STATUS, subresource="binding", code=201, requestObject=BINDING)
+    event = pod("create", STATUS, subresource="binding", code=201, requestObject=BINDING | sent)
     event["objectRef"] |= path
     (fact,) = facts(event)
     assert isinstance(fact, audit_events.Hidden)
@@ -92,9 +99,13 @@ def test_a_binding_names_the_node(path: dict[str, str]) -> None:
     assert fact.uid == "uid-a"
 
 
-def test_an_end_without_the_object_is_of_the_uid_in_the_path() -> None:
-    event = claim("delete", responseObject=STATUS)
-    event["objectRef"] |= {"uid": "uid-a"}
+@pytest.mark.parametrize(
+    ("uid", "more"),
+    [("uid-a", {}), ("", {"details": {"uid": "uid-a"}}), ("uid-a", {"details": {}})],
+)
+def test_an_end_without_the_object_is_of_the_uid_that_is_told(uid: str, more: Any) -> None:
+    event = claim("delete", responseObject=STATUS | more)
+    event["objectRef"] |= {"uid": uid}
     (fact,) = facts(event)
     assert isinstance(fact, audit_events.Hidden)
     assert (fact.kind, fact.uid) == ("gone", "uid-a")
@@ -103,10 +114,17 @@ def test_an_end_without_the_object_is_of_the_uid_in_the_path() -> None:
 @pytest.mark.parametrize("code", [201, 504])
 @pytest.mark.parametrize(
     ("sent", "kind"),
-    [({"subresource": "eviction"}, "evicted"), ({"subresource": "binding"}, "bound")],
+    [
+        ({"subresource": "eviction"}, "evicted"),
+        (
+            {"subresource": "eviction", "requestObject": EVICTION | {"deleteOptions": [1]}},
+            "evicted",
+        ),
+        ({"subresource": "binding"}, "bound"),
+    ],
 )
-def test_only_an_answer_makes_a_write_certain(code: int, sent: dict[str, str], kind: str) -> None:
-    fact = facts(pod("create", STATUS, code=code, requestObject=BINDING, **sent))[-1]
+def test_only_an_answer_makes_a_write_certain(code: int, sent: Any, kind: str) -> None:
+    fact = facts(pod("create", STATUS, code=code, **{"requestObject": BINDING} | sent))[-1]
     assert isinstance(fact, audit_events.Hidden)
     assert (fact.kind, fact.is_certain) == (kind, code == 201)
 
@@ -143,7 +161,9 @@ def test_an_attempt_gives_a_claim_the_devices_of_its_status(
             claim("update", responseObject=None, annotations={"audit.k8s.io/truncated": "true"}),
             "too large",
         ),
+        (claim("update", responseObject=None, level="None", annotations=None), "level None"),
         (pod("create", STATUS, subresource="binding"), "without its objects"),
+        (pod("create", STATUS, subresource="binding", code=504), "status 504"),
         (pod("deletecollection", STATUS), "without the deleted objects"),
         (pod("update", STATUS), "a Status instead"),
         (pod("update", responseObject="skipped-too-big-size-object"), "no object"),
@@ -155,6 +175,7 @@ def test_an_attempt_gives_a_claim_the_devices_of_its_status(
         (pod("update", {"metadata": []}), "no object"),
         (pod("update", {}), "no object"),
         (pod("delete", {"metadata": {}}), "no object"),
+        (pod("update", {"metadata": META | {"resourceVersion": ""}}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": "x"}}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": "9" * 30}}), "no object"),
     ],
@@ -177,6 +198,7 @@ def test_a_request_whose_write_does_not_show_is_unclear(event: dict[str, Any], r
         claim("update", stage="ResponseStarted"),
         claim("update", requestURI="/apis/x?fieldManager=y&dryRun=All"),
         claim("delete", requestObject={"kind": "DeleteOptions", "dryRun": ["All"]}),
+        claim("deletecollection", requestObject={"kind": "DeleteOptions", "dryRun": ["All"]}),
         claim("create", requestURI="/apis/x?dryRun=All"),
         claim("patch", requestURI="/apis/x?dryRun=All&fieldManager=y", requestObject=[]),
         claim("deletecollection", requestURI="/apis/x?dryRun=All&labelSelector=a%3Db"),
@@ -227,10 +249,18 @@ def test_deep_objects_are_unclear_and_no_error() -> None:
     assert isinstance(fact, audit_events.Unclear)
 
 
+def test_the_log_has_the_annotations_that_our_server_writes() -> None:
+    written = audit_log.RESTORED, audit_log.MOMENTS, audit_log.SENT
+    assert written == (audit_events.RESTORED, audit_events.MOMENTS, audit_history.SENT)
+
+
 @pytest.mark.parametrize(
     ("more", "says_more"),
     [
         ({"metadata": META | {"labels": {"a": "b"}}, "status": {"conditions": [{}]}}, False),
+        ({"metadata": META | {"annotations": {"a": "b"}, "managedFields": [{}]}}, False),
+        ({"metadata": META | {"resourceVersion": "8", "selfLink": "x"}}, False),
+        ({"status": {"nominatedNodeName": "n"}}, False),
         ({"metadata": META | {"finalizers": ["a/b"]}}, True),
         ({"spec": {"a": 1}}, True),
         ({"status": {"reservedFor": [{}]}}, True),
