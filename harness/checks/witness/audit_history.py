@@ -155,13 +155,16 @@ class ProgramReads:
         self._newest_ns = max(self._newest_ns, now_ns)
         if audit_events.RESTORED in notes:
             self.lost_ns.append(self._newest_ns)
-        if (version := notes.get(SENT, "")).isdecimal() and event.objectRef is not None:
+        version = notes.get(SENT, "")
+        if version.isdecimal() and now_ns and event.objectRef is not None:
             query = dict(urllib.parse.parse_qsl(event.requestURI.partition("?")[2]))
             is_page = query.get("limit", "0") != "0" and query.get("resourceVersion") != "0"
             is_past = query.get("resourceVersionMatch") == "Exact"
             is_selected = not _LEAVING_OUT.isdisjoint(query) or bool(event.objectRef.name)
             is_partial = is_page or is_past or is_selected
-            sent = Sent(now_ns, int(version), event.verb, event.objectRef.namespace, is_partial)
+            sent = Sent(
+                now_ns, int(version[:20]), event.verb, event.objectRef.namespace, is_partial
+            )
             self._sent[_program(event)].append(sent)
 
     def note_write(self, event: audit_events.Event, version: int) -> None:

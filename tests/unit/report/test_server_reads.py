@@ -79,8 +79,10 @@ def test_what_it_had_not_read(tmp_path: pathlib.Path, verb: str) -> None:
     assert f"Version {A} was written by it, 3.0 ms before." in why
 
 
-def test_what_it_had_been_sent(tmp_path: pathlib.Path) -> None:
-    why = _why(tmp_path, _sent("list", 2, 9), _sent("watch", A, 2.5), _sent("watch", 5, 1))
+@pytest.mark.parametrize("query", ["", "?limit=500&resourceVersion=0"])
+def test_what_it_had_been_sent(tmp_path: pathlib.Path, query: str) -> None:
+    sent = _sent("watch", A, 2.5, f"{URI}{query}")
+    why = _why(tmp_path, _sent("list", 2, 9), sent, _sent("watch", 5, 1))
     assert f"had sent tests version {A}" in why
     assert "by a watch of all claims, 2.5 ms before" in why
     assert "a list" not in why, "the watch goes on where the list ended"
@@ -94,21 +96,29 @@ def test_of_two_kinds_of_reads_the_stale_one_is_named(tmp_path: pathlib.Path) ->
     assert "by a list of all claims, 6.0 ms before, was version 3." in why
 
 
+HUGE = "9" * 5000
 OTHER = {"objectRef": {"resource": language.CLAIMS, "namespace": "elsewhere"}}
 KILLED = {"stage": "ResponseComplete", "annotations": _moments(0) | {RESTORED: str(A)}}
 UNKNOWN: dict[str, list[dict[str, Any]]] = {
     "nothing": [],
     "another program": [_sent("list", 2, 9, userAgent="other")],
+    "another user": [_sent("list", 2, 9, user={"username": "other"})],
     "another client of the same name": [
         _sent("list", 2, 9, impersonatedUser={"username": "flake-hunt:scheduler-2"})
     ],
     "another namespace": [_sent("list", A, 1) | OTHER],
     "a selector may have hidden it": [_sent("list", 2, 9), _sent("list", A, 1, f"{URI}?limit=5")],
     "a part only": [_sent("watch", A, 1, f"{URI}?watch=1&labelSelector=a%3Db")],
+    "the fields of some": [_sent("list", A, 1, f"{URI}?fieldSelector=metadata.namespace%3Dx")],
+    "the end of a list": [_sent("list", 2, 9), _sent("list", A, 1, f"{URI}?continue=x")],
+    "one claim": [_sent("list", A, 1) | {"objectRef": {"resource": language.CLAIMS, "name": "x"}}],
     "a kill": [
         _sent("list", 2, 9),
         _sent("list", 1, 5, userAgent="other"),
         _sent("list", 2, 0) | KILLED,
+    ],
+    "numbers beyond reason": [
+        _sent("list", 2, 9) | {"annotations": {MOMENTS: f"1 {HUGE}", "flake-hunt/sent": HUGE}}
     ],
     "no numbers": [_sent("list", 2, 9) | {"annotations": {MOMENTS: "1 x", "flake-hunt/sent": "²"}}],
 }
