@@ -1,15 +1,15 @@
 """The writes of others are not counted against the subject, and the writers are named."""
 
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
-from harness.checks import judging, verdict_files, verdicts
-from harness.history import records
-from tests.histories import building, judged_runs
+from harness.checks import check_registry, judging, verdict_files, verdicts
+from harness.history import directories, plans, records
+from tests.histories import building, judged_runs, language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 OURS, KUBECTL = "flake-hunt-scheduler", "kubectl/v1.36.2 (linux/amd64) kubernetes/0d9b5a1"
@@ -17,6 +17,7 @@ SETTINGS: dict[str, Any] = {
     "traffic": {"clients": 1},
     "subject": {"schedulers": [{"kind": "python", "scheduler_name": "one"}]},
 }
+MINE = plans.UsedPlugin(kind="checks", name="mine", package="mine", version="1")
 BOUND = "p:a a+D1 a^p p>n p*"
 
 
@@ -27,26 +28,55 @@ def _judged(
     *,
     settings: Mapping[str, Any] = SETTINGS,
     agent: str = OURS,
+    user: str = "system:admin",
+    bound: Collection[int] = (),
+    again: int = 0,
+    names: language.Names | None = None,
+    **changes: Any,
 ) -> verdict_files.Judgement:
-    """Judge a history; `others` are the programs that made some of its revisions."""
-    changes = {"settings": settings}
-    directory = building.build(folder / "run", text, audited=True, changes=changes)
+    """Judge a history; `others` are the programs that made some of its revisions, as this user.
+
+    The revisions `bound` are bindings of pods, whose answers have no revision. The log has the
+    writes of claims in another order. The revision `again` answers a write that changed nothing.
+    """
+    changes |= {"settings": settings}
+    folder /= "run"
+    directory = building.build(folder, text, names=names, audited=True, changes=changes)
     (log,) = directory.audit_logs()
     events = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
     for event in events:
         meta = (event.get("responseObject") or {}).get("metadata") or {}
         version = int(meta.get("resourceVersion", 0))
         event["userAgent"] = others.get(version, agent)
-    log.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+        event["user"] = {"username": user if version in others else "system:admin"}
+        if not event["userAgent"]:
+            del event["userAgent"], event["user"]
+        if version in bound:
+            binding = {
+                "metadata": meta,
+                "target": {"name": event["responseObject"]["spec"]["nodeName"]},
+            }
+            event |= {"verb": "create", "requestObject": binding, "responseObject": None}
+            event["objectRef"]["subresource"] = "binding"
+    claims = [event for event in events if event["objectRef"]["resource"] == language.CLAIMS]
+    ordered = [*claims[::-1], *(event for event in events if event not in claims)]
+    if again:
+        ordered.append(events[again - 1] | {"userAgent": KUBECTL})
+    log.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in ordered))
     return judging.judge(directory)
 
 
 @pytest.mark.parametrize(
     ("check", "text", "version"),
-    [("claims_in_use", f"{BOUND} a/p", 6), ("device_exclusivity", "a+D1 b+D1", 2)],
+    [
+        ("claims_in_use", f"{BOUND} a/p", 6),
+        ("device_exclusivity", "a+D1 b+D1", 2),
+        ("device_exclusivity", "a+D1 b+D1 a-D1", 2),
+    ],
     ids=[
         "a reservation removed by hand",
         "a device allocated by hand, although another claim has it",
+        "… and then has it no more",
     ],
 )
 def test_what_someone_else_has_written_is_theirs(
@@ -54,6 +84,7 @@ def test_what_someone_else_has_written_is_theirs(
 ) -> None:
     mine = judged_runs.result(_judged(tmp_path / "mine", text, {}), check)
     assert mine.verdict is INVALID
+    assert verdicts.LEFT_OUT not in mine.reason
     theirs = _judged(tmp_path / "theirs", text, {version: KUBECTL})
     result = judged_runs.result(theirs, check)
     assert result.verdict is VALID
@@ -63,12 +94,85 @@ def test_what_someone_else_has_written_is_theirs(
     assert "1 violation by kubectl/v1.36.2 (user system:admin) left out" in result.reason
 
 
-def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> None:
-    manager = "kube-controller-manager"
-    parts = ("flake-hunt", f"{manager}/v1.36.2 (linux/amd64)", f"{manager}-1.36.3/v0.0.0", "")
-    for number, agent in enumerate(parts):
-        judged = _judged(tmp_path / str(number), f"{BOUND} a/p", {6: agent})
-        assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
+MANAGER = "kube-controller-manager"
+
+
+@pytest.mark.parametrize(
+    ("agent", "user", "verdict"),
+    [
+        ("flake-hunt", "", INVALID),
+        (f"{MANAGER}/v1.36.2 (linux/amd64)", "", INVALID),
+        (f"{MANAGER}-1.36.3/v0.0.0", "", INVALID),
+        ("kubelet-v1.36/v1", "", INVALID),
+        ("kube-apiserver/v1", "", INVALID),
+        ("", "", INVALID),
+        ("x", "system:serviceaccount:kube-system:x", INVALID),
+        ("x", "system:node:n", INVALID),
+        ("x", "system:apiserver", INVALID),
+        ("x", "system:serviceaccount:tests:x", VALID),
+        ("kubelet-mine/v1", "", VALID),
+        ("x-flake-hunt", "", VALID),
+    ],
+)
+def test_what_a_part_of_the_run_has_written_stays(
+    tmp_path: pathlib.Path, agent: str, user: str, verdict: verdicts.Verdict
+) -> None:
+    judged = _judged(tmp_path, f"{BOUND} a/p", {6: agent}, user=user)
+    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
+
+
+@pytest.mark.parametrize(("binder", "verdict"), [(OURS, INVALID), (KUBECTL, VALID)])
+def test_the_violation_of_a_pod_that_someone_else_has_bound_is_theirs(
+    tmp_path: pathlib.Path, binder: str, verdict: verdicts.Verdict
+) -> None:
+    judged = _judged(tmp_path, f"{BOUND} a/p", {4: binder}, bound=[4])
+    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("check", "text", "version", "options"),
+    [
+        ("claims_in_use", f"{BOUND} a/p a^r", 7, {}),
+        ("claims_in_use", f"{BOUND} a/p", 1, {}),
+        ("claims_in_use", f"{BOUND} a/p", 2, {}),
+        ("claims_in_use", f"a+D1 a~ {BOUND} a/p", 4, {}),
+        ("claims_in_use", "p:a a+D1 a^p a^p p>n p* a/p", 4, {}),
+        ("claims_in_use", f"{BOUND} a/p", 0, {"again": 6}),
+        ("claims_in_use", f"p:b p>n p~ {BOUND} a/p", 2, {"bound": [2, 7]}),
+        ("claims_in_use", f"{BOUND} a~", 6, {}),
+        ("device_exclusivity", "a+D1 b= b^r b+D1", 3, {}),
+        ("device_exclusivity", "a+D1 b+D1 a-D1", 3, {}),
+        ("device_exclusivity", "p:b p>n a+D1 b+D1", 2, {"names": {"p": "a"}, "bound": [2]}),
+    ],
+    ids=[
+        "later",
+        "made the pod",
+        "made the claim",
+        "made the claim of the same name",
+        "changed nothing",
+        "wrote it again",
+        "bound a pod of the same name",
+        "deleted the claim",
+        "changed no device",
+        "freed the device",
+        "bound a pod of the claim's name",
+    ],
+)
+def test_what_someone_else_wrote_otherwise_is_no_doubt(
+    tmp_path: pathlib.Path, check: str, text: str, version: int, options: Any
+) -> None:
+    judged = _judged(tmp_path, text, {version: KUBECTL}, **options)
+    assert judged_runs.result(judged, check).verdict is INVALID
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(21, VALID), (22, UNKNOWN)])
+def test_violations_that_are_not_listed_may_be_the_subjects(
+    tmp_path: pathlib.Path, count: int, verdict: verdicts.Verdict
+) -> None:
+    each = "p{0}:a{0} a{0}+D{0} a{0}^p{0} p{0}>n a{0}/p{0}"
+    text = " ".join(each.format(number) for number in range(1, count + 1))
+    judged = _judged(tmp_path, text, dict.fromkeys(range(5, 5 * count + 1, 5), KUBECTL))
+    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -76,6 +180,13 @@ def test_what_a_part_of_the_run_has_written_stays(tmp_path: pathlib.Path) -> Non
     [
         ({"claim_controller": {"kind": "kcm", "binary": "/opt/kube-scheduler"}}, {}, INVALID),
         ({"claim_controller": {"kind": "kcm", "binary": "/opt/kcm"}}, {}, VALID),
+        ({"schedulers": [{"kind": "kube-scheduler"}]}, {}, INVALID),
+        ({"schedulers": [{"kind": "cluster"}]}, {}, INVALID),
+        ({"schedulers": [{"kind": "python", "binary": "/opt/kube-scheduler"}]}, {}, INVALID),
+        ({"schedulers": [{}]}, {}, VALID),
+        ({"driver": "socket"}, {"driver": "kube-scheduler"}, INVALID),
+        ({"driver": "embedded"}, {"driver": "kube-scheduler"}, VALID),
+        ({"driver": "socket=/run/kube-scheduler"}, None, VALID),
         ({"driver": "command=/opt/kube-scheduler --name x"}, {}, INVALID),
         ({"driver": "command=x kube-scheduler"}, {}, VALID),
         ({"driver": "socket"}, {"more": [{"driver": "kube-scheduler"}]}, INVALID),
@@ -102,31 +213,53 @@ def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
     )
 
 
-def test_what_follows_from_a_change_by_someone_else_is_in_doubt(tmp_path: pathlib.Path) -> None:
-    """The reservation came by hand before, and goes by the scheduler's write."""
-    text = "p:a a+D1 a^p p>n p* a^q a/p r:b b+D2 b^r r>n b/r"
-    judged = _judged(tmp_path, text, {6: KUBECTL, 12: KUBECTL})
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [("p:a a+D1 a^p p>n p* a^q a/p r:b b+D2 b^r r>n b/r", [6, 12]), (f"{BOUND} a/p", [5])],
+    ids=["the reservation came by hand", "the pod ran by hand"],
+)
+def test_what_follows_from_a_change_by_someone_else_is_in_doubt(
+    tmp_path: pathlib.Path, text: str, versions: list[int]
+) -> None:
+    """The reservation goes by the scheduler's write."""
+    judged = _judged(tmp_path, text, dict.fromkeys(versions, KUBECTL))
     result = judged_runs.result(judged, "claims_in_use")
     assert result.verdict is UNKNOWN
     assert "kubectl" in result.reason
 
 
 @pytest.mark.parametrize(
-    ("settings", "verdict"),
+    ("subject", "tool", "plugins"),
     [
-        ({"subject": {"schedulers": [{"kind": "command"}]}}, UNKNOWN),
-        ({"subject": {"schedulers": [{"kind": "external"}]}}, UNKNOWN),
-        ({"subject": {**SETTINGS["subject"], "claim_controller": "external"}}, UNKNOWN),
+        ({"schedulers": [{"kind": "command"}]}, KUBECTL, []),
+        ({"schedulers": [{"kind": "external"}]}, "helm/v3", []),
+        ({"schedulers": [{"kind": "external"}]}, "kubectl-neat/1", []),
+        ({"schedulers": [{"kind": "python"}, {"kind": "external"}]}, "Lens/5", []),
+        ({"claim_controller": "external"}, "k9s", []),
+        ({}, "curl/8", [MINE]),
     ],
 )
 def test_a_subject_of_which_no_name_is_known_may_use_a_tool(
-    tmp_path: pathlib.Path, settings: dict[str, Any], verdict: verdicts.Verdict
+    tmp_path: pathlib.Path, subject: dict[str, Any], tool: str, plugins: Any
 ) -> None:
-    given = SETTINGS | settings
-    one = _judged(tmp_path / "tool", f"{BOUND} a/p", {6: KUBECTL}, settings=given)
-    assert judged_runs.result(one, "claims_in_use").verdict is verdict
-    other = _judged(tmp_path / "own", f"{BOUND} a/p", {6: "mine/1.0"}, settings=given)
-    assert judged_runs.result(other, "claims_in_use").verdict is INVALID
+    options: Any = {"settings": SETTINGS | {"subject": SETTINGS["subject"] | subject}}
+    options |= {"plugins": plugins}
+    text, check = f"{BOUND} a/p", "claims_in_use"
+    one = _judged(tmp_path / "tool", text, {6: tool}, **options)
+    assert judged_runs.result(one, check).verdict is UNKNOWN
+    other = _judged(tmp_path / "own", text, {6: "mine/1.0"}, **options)
+    assert judged_runs.result(other, check).verdict is INVALID
+    binds = _judged(tmp_path / "binds", text, {4: tool, 6: tool}, **options, bound=[4])
+    assert judged_runs.result(binds, check).verdict is INVALID, "it binds the pods by this tool"
+    two, half = f"{BOUND} q:b b+D2 b^q q>n a/p", {4: tool, 10: tool}
+    one_of_two = _judged(tmp_path / "half", two, half, **options, bound=[4, 9])
+    assert judged_runs.result(one_of_two, check).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize("settings", [{}, {"subject": {}}])
+def test_a_run_whose_subject_is_not_known_is_judged(tmp_path: pathlib.Path, settings: Any) -> None:
+    judged = _judged(tmp_path, "a+D1 b+D1", {2: KUBECTL}, settings=settings)
+    assert judged_runs.result(judged, "device_exclusivity").verdict is VALID
 
 
 def test_what_someone_else_had_allocated_before_is_in_doubt(tmp_path: pathlib.Path) -> None:
@@ -143,7 +276,7 @@ def test_a_log_without_a_known_part_tells_nothing(tmp_path: pathlib.Path) -> Non
 
 
 def _unaudited(
-    folder: pathlib.Path, managers: Callable[[int], list[str]]
+    folder: pathlib.Path, managers: Callable[[int], list[str]], fields: str = "f:status"
 ) -> verdict_files.Judgement:
     """Judge a history without an audit log, whose versions have these managers of the status."""
     directory = building.build(folder / "run", f"{BOUND} a/p", changes={"settings": SETTINGS})
@@ -152,7 +285,7 @@ def _unaudited(
         record = msgspec.json.decode(line)
         if record["record"] == "observation":
             record["object"]["metadata"]["managedFields"] = [
-                {"manager": name, "subresource": "status", "fieldsV1": {"f:status": {}}}
+                {"manager": name, "subresource": "status", "fieldsV1": {fields: {}}}
                 for name in managers(record["resource_version"])
             ]
         lines.append(msgspec.json.encode(record))
@@ -170,6 +303,8 @@ def test_without_an_audit_log_a_strange_manager_is_doubt(tmp_path: pathlib.Path)
     assert "by my-operator left out" in result.reason
     known = _unaudited(tmp_path / "known", lambda version: [OURS, "ResourceClaimController"])
     assert judged_runs.result(known, "claims_in_use").verdict is INVALID
+    labels = _unaudited(tmp_path / "labels", lambda version: ["my-operator"], "f:metadata")
+    assert judged_runs.result(labels, "claims_in_use").verdict is INVALID
     silent = _unaudited(tmp_path / "silent", lambda version: [])
     assert judged_runs.result(silent, "claims_in_use").verdict is INVALID
 
@@ -206,10 +341,17 @@ def _patched(
     [
         ("claims_in_use", f"{BOUND} a/p", 6, 3, "uid-a"),
         ("device_exclusivity", "b+D1 a+D1", 2, 1, "uid-b"),
+        ("device_exclusivity", "b+D1 a+D1 b-D1", 2, 3, "uid-b"),
     ],
 )
 def test_what_a_script_has_patched_is_not_the_subjects(
-    tmp_path: pathlib.Path, check: str, text: str, version: int, earlier: int, uid: str
+    tmp_path: pathlib.Path,
+    check: str,
+    text: str,
+    version: int,
+    earlier: int,
+    uid: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     result = judged_runs.result(_patched(tmp_path / "script", text, version), check)
     assert result.verdict is VALID
@@ -220,3 +362,10 @@ def test_what_a_script_has_patched_is_not_the_subjects(
         _patched(tmp_path / "load", text, version, profile="churn"),
     ):
         assert judged_runs.result(judgement, check).verdict is INVALID
+    (tmp_path / "script" / "run" / "operations-script.jsonl").unlink()
+    unknown = judging.judge(directories.RunDirectory(tmp_path / "script" / "run"))
+    assert judged_runs.result(unknown, check).verdict is INVALID
+    at_rest = [msgspec.structs.replace(item, at_rest=True) for item in check_registry.CHECKS]
+    monkeypatch.setattr(check_registry, "CHECKS", at_rest)
+    judgement = _patched(tmp_path / "rest", text, version)
+    assert judged_runs.result(judgement, check).verdict is INVALID
