@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness import clocks
+from harness import clocks, errors
 from harness.apiserver.endpoints import responses
 from harness.apiserver.server import audit_log
 from harness.faults import injection
@@ -23,7 +23,7 @@ CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 
 @pytest.fixture
 def path(tmp_path: pathlib.Path) -> pathlib.Path:
-    return tmp_path / "audit.log"
+    return tmp_path / "new" / "deep" / "audit.log"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_write_is_there_when_it_is_answered(audited: Any, path: pathlib.Path) 
     body = json.dumps(config("a"), indent=2).encode()  # of several lines
     status, made = audited.call("POST", f"{CONFIGMAPS}?x=y", body, headers=headers)
     (event,) = read(path)
-    assert status == 201
+    assert (status, path.stat().st_mode & 0o777) == (201, 0o600)
     assert event == {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -125,6 +125,8 @@ def test_a_watch_has_a_beginning_and_an_end(audited: Any, path: pathlib.Path) ->
     ended = read(path)[2]
     assert (ended["stage"], ended["auditID"]) == ("ResponseComplete", started["auditID"])
     assert "responseObject" not in ended
+    audited.call("GET", CLAIMS)
+    assert _sent(path) == [], "a log of all requests has no versions that were sent"
 
 
 def test_the_impersonated_user_is_noted(audited: Any, path: pathlib.Path) -> None:
@@ -267,6 +269,7 @@ def test_the_garbage_collector_appears_like_a_client(writes_only: Any, path: pat
 
 
 def test_a_restart_is_noted_and_a_torn_line_is_ended(path: pathlib.Path) -> None:
+    path.parent.mkdir(parents=True)
     for torn in (b"", b'{"kind":"Event","apiV', b'{"kind":"Event"}\n'):
         path.write_bytes(torn)
         log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=["pods"])
@@ -278,3 +281,10 @@ def test_a_restart_is_noted_and_a_torn_line_is_ended(path: pathlib.Path) -> None
             continue
         assert lines[0] == torn.strip()
         assert json.loads(lines[1])["annotations"] == {audit_log.RESTORED: "812"}
+
+
+def test_a_path_that_cannot_be_written_is_a_wrong_use(path: pathlib.Path) -> None:
+    path.mkdir(parents=True)
+    for wrong in (path, pathlib.Path(__file__) / "audit.log"):
+        with pytest.raises(errors.UsageError):
+            audit_log.AuditLog(wrong, now=clocks.wall_text_us)

@@ -63,6 +63,11 @@ def test_a_run_with_its_audit_log_is_valid(directory: directories.RunDirectory) 
 def test_a_run_without_one_is_not_asked(tmp_path: pathlib.Path) -> None:
     plain = building.build(tmp_path / "run", TEXT, requirements=FEW)
     assert item(plain) is None
+    own, empty = building.build(tmp_path / "own", TEXT, audited=True), tmp_path / "empty.log"
+    empty.touch()
+    instead = item(own, empty)
+    assert instead is not None
+    assert not instead.ok, "the log that is brought is asked instead of the run's own"
     brought = tmp_path / "brought.log.gz"
     brought.write_bytes(gzip.compress(audit_logs.lines(TEXT)))
     found = item(plain, brought)
@@ -122,6 +127,9 @@ def test_a_run_that_observed_nothing_has_nothing_to_compare(tmp_path: pathlib.Pa
     found = item(empty)
     assert found is not None
     assert (found.ok, "nothing to compare" in found.reason) == (False, True)
+    full = audit_comparison.AuditLog([log(empty)], namespace=language.NAMESPACE)
+    full.reader.events = 8
+    assert not audit_comparison.answer(full, audit_comparison.Comparison(holds=1))[0]
 
 
 def test_a_write_that_was_lost_as_the_api_server_was_killed_is_no_difference(
@@ -339,17 +347,25 @@ def test_a_fold_of_the_watch_that_is_wrong_is_noticed(
 def test_what_changes_nothing_is_answered_twice_and_contradictions_are_named() -> None:
     told, seen = audit_logs.events(LIVES), language.observe(LIVES)
     assert not compare(seen, [*told, *told]).difference_count
-    other = json.loads(json.dumps(told[3]))
-    other["responseObject"]["status"] = {}
-    assert "has two writes of this revision" in texts(compare(seen, [*told, other]))
+    answer = told[3]["responseObject"]
+    metadata = answer["metadata"] | {"uid": "another"}
+    for change in (
+        {"responseObject": answer | {"status": {}}},
+        {"responseObject": answer | {"metadata": metadata}},
+        {"verb": "delete"},
+    ):
+        found = compare(seen, [*told, told[3] | change])
+        assert "has two writes of this revision" in texts(found), change
 
 
 def test_writes_that_a_killed_server_logged_and_never_committed_are_forgotten() -> None:
     told, seen = audit_logs.events(LIVES), language.observe(LIVES)
-    lost = audit_logs.events("a+D1 a^p p* x+D9 x^y")[3:]
+    lost = audit_logs.events("a+D1 a^p p* x+D9 q*")[3:]
+    later = audit_logs.events(".5 q* y+D8")
     again: Any = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "stage": "ResponseComplete"}
-    again["annotations"] = {audit_events.RESTORED: "3"}
-    assert not compare(seen, [*told[:3], *lost, again, *told[3:]]).difference_count
+    first, second = (again | {"annotations": {audit_events.RESTORED: text}} for text in "35")
+    twice = [*told[:3], *lost, first, *told[3:5], *later, second, *told[5:]]
+    assert not compare(seen, twice).difference_count
     assert compare(seen, [*told[:3], *lost, *told[3:]]).difference_count
 
 

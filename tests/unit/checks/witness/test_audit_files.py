@@ -24,7 +24,7 @@ def read(*paths: pathlib.Path) -> tuple[list[str], audit_history.AuditReader]:
 
 def test_rotated_and_compressed_parts_are_read_oldest_first(tmp_path: pathlib.Path) -> None:
     parts = {
-        "audit.log": LINES[4:],
+        "a.log": LINES[4:],
         "audit-2026-11-22T15-10-00.000.log": LINES[2:4],
         "audit-2026-11-22T15-00-00.000.log.gz": LINES[1:2],
         "audit-2026-11-22T14-50-00.000.log.zst": LINES[:1],
@@ -52,6 +52,7 @@ def test_rotated_and_compressed_parts_are_read_oldest_first(tmp_path: pathlib.Pa
         (LINES[0] + b"x" * 5_000 + b"\n" + LINES[1], "1", 1),
         (gzip.compress(b"".join(LINES) * 50)[:-30], None, 1),
         (b"\x1f\x8bno gzip", "", 1),
+        (gzip.compress(b"")[:10] + b"\xff" * 9, "", 1),
         (b"\x28\xb5\x2f\xfdzstd", "", 1),
         (zstd.compress(b"".join(LINES)), "12345", 0),
         (zstd.compress(b"".join(LINES)) + zstd.compress(LINES[0]), "123451", 0),

@@ -24,7 +24,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks.witness import audit_comparison, audit_events, hidden_writes
+from harness.checks.witness import (
+    audit_comparison,
+    audit_events,
+    audit_history,
+    hidden_writes,
+)
 from harness.history import records
 from tests.histories import audit_logs, language
 from tests.support import text_tables
@@ -179,6 +184,16 @@ def test_a_write_is_explained_or_named(resource: str, life: str, log: str, expec
     fragments = expected.split(" ; ") if expected else []
     assert len(found) == len(fragments), found
     assert all(part in text for part, text in zip(fragments, found, strict=True)), found
+
+
+def test_only_a_binding_has_a_binder() -> None:
+    for log, binders in (("create:1 evict", []), ("bind@n1", [(language.NAMESPACE, "x")])):
+        events = [event(language.PODS, word) for word in expanded(log)]
+        folded = audit_history.fold(
+            (audit_events.decode(audit_logs.line(item)) for item in events),
+            namespace=language.NAMESPACE,
+        )
+        assert [*folded.binders] == binders
 
 
 def test_a_version_that_a_list_after_a_gap_shows_again_is_what_the_watch_saw_first() -> None:
