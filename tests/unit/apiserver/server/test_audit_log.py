@@ -5,6 +5,7 @@ and never a token.
 import itertools
 import json
 import pathlib
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.support import faulty_servers, protobuf_messages
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 
 
@@ -126,7 +128,24 @@ def test_a_watch_has_a_beginning_and_an_end(audited: Any, path: pathlib.Path) ->
     assert (ended["stage"], ended["auditID"]) == ("ResponseComplete", started["auditID"])
     assert "responseObject" not in ended
     audited.call("GET", CLAIMS)
+    audited.call("POST", CONFIGMAPS, config("later"))
     assert _sent(path) == [], "a log of all requests has no versions that were sent"
+
+
+def test_what_is_refused_or_no_resource_is_noted_as_it_is(audited: Any, path: pathlib.Path) -> None:
+    audited.call("POST", CLAIMS, config("c") | {"spec": {}})
+    audited.call("PUT", f"{CLAIMS}/c", config("x") | {"spec": {}})
+    audited.call("POST", CLAIMS, b"[" * 100_000)
+    audited.call("GET", "/version")
+    made, other, deep, version = read(path)
+    assert made["auditID"] != other["auditID"]
+    for event, name in ((other, "c"), (deep, "")):
+        assert event["responseStatus"] == event["responseObject"]
+        assert event["responseStatus"]["code"] == 400
+        assert event["objectRef"].get("name", "") == name
+    assert other["requestObject"] == config("x") | {"spec": {}}
+    assert "requestObject" not in deep
+    assert "objectRef" not in version
 
 
 def test_the_impersonated_user_is_noted(audited: Any, path: pathlib.Path) -> None:
@@ -186,6 +205,9 @@ def test_a_log_of_writes_has_nothing_else(writes_only: Any, path: pathlib.Path) 
 
 def _sent(path: pathlib.Path) -> list[tuple[str, int]]:
     noted = [event for event in read(path) if audit_log.SENT in event["annotations"]]
+    for event in noted:
+        assert event["annotations"]["authorization.k8s.io/decision"] == "allow"
+        assert len(event["annotations"][audit_log.MOMENTS].split()) == 2
     return [(event["verb"], int(event["annotations"][audit_log.SENT])) for event in noted]
 
 
@@ -246,26 +268,80 @@ _HELD = injection.FaultSpec(point="event", action=injection.Block())
 
 
 def test_a_write_says_when_it_was_received_and_answered(
-    writes_only: Any, path: pathlib.Path
+    writes_only: Any, path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before_ns = clocks.monotonic_ns()
+    ticking = types.SimpleNamespace(monotonic_ns=itertools.count(1).__next__)
+    monkeypatch.setattr(audit_log, "clocks", ticking)
     _claim(writes_only, "a")
     (event,) = read(path)
-    received_ns, answered_ns = map(int, event["annotations"][audit_log.MOMENTS].split())
-    assert before_ns <= received_ns <= answered_ns <= clocks.monotonic_ns()
+    assert event["annotations"][audit_log.MOMENTS] == "1 2"
 
 
-def test_the_garbage_collector_appears_like_a_client(writes_only: Any, path: pathlib.Path) -> None:
-    _, owner = writes_only.call("POST", CONFIGMAPS, config("owner"))
+CONTAINERS = {"containers": [{"name": "a", "image": "i"}]}
+OWNED: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain": (CLAIMS, {"spec": {}}),
+    "kept": (CLAIMS, {"spec": {}, "metadata": {"finalizers": ["example.com/kept"]}}),
+    "waiting": (PODS, {"spec": CONTAINERS}),
+    "bound": (PODS, {"spec": CONTAINERS | {"nodeName": "n1"}}),
+    "unlogged": (CONFIGMAPS, {}),
+}
+"""Objects that the garbage collector deletes, by their names."""
+
+
+def test_the_garbage_collector_appears_like_a_client(
+    serve: Callable[..., Any], path: pathlib.Path
+) -> None:
+    """It removes some, marks the others, and what is no resource of the log is not there."""
+    kinds = ["resourceclaims", "pods"]
+    log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=kinds)
+    server = serve(make_parts=lambda: {"audit": log})
+    _, owner = server.call("POST", CONFIGMAPS, config("owner"))
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner"}
-    owned = {"name": "owned", "ownerReferences": [reference | {"uid": owner["metadata"]["uid"]}]}
-    _, made = writes_only.call("POST", CLAIMS, {"metadata": owned, "spec": {}})
-    writes_only.call("DELETE", f"{CONFIGMAPS}/owner")
-    clocks.wait_until(lambda: len(read(path)) == 4, timeout_s=TIMEOUT_S, why="the collector")
-    event = read(path)[3]
-    assert (event["verb"], event["objectRef"]["resource"]) == ("delete", "resourceclaims")
-    assert event["user"]["username"].endswith("generic-garbage-collector")
-    assert event["responseObject"]["details"]["uid"] == made["metadata"]["uid"]
+    owners = [reference | {"uid": owner["metadata"]["uid"]}]
+    made = {}
+    for name, (url, body) in OWNED.items():
+        meta = {"name": name, "ownerReferences": owners} | body.get("metadata", {})
+        status, made[name] = server.call("POST", url, body | {"metadata": meta})
+        assert status == 201, made[name]
+    server.call("DELETE", f"{CONFIGMAPS}/owner")
+    clocks.wait_until(
+        lambda: server.call("GET", f"{CONFIGMAPS}/unlogged")[0] == 404 and len(read(path)) >= 8,
+        timeout_s=TIMEOUT_S,
+        why="the collector",
+    )
+    told = {event["objectRef"]["name"]: event for event in read(path)[4:]}
+    assert len(read(path)) == 8
+    for name, verb in {
+        "plain": "delete",
+        "kept": "patch",
+        "waiting": "delete",
+        "bound": "patch",
+    }.items():
+        url, plural = OWNED[name][0], OWNED[name][0].rpartition("/")[2]
+        uid, group = made[name]["metadata"]["uid"], "resource.k8s.io" * (url is CLAIMS)
+        answer = server.call("GET", f"{url}/{name}")[1]
+        if verb == "delete":
+            assert answer["code"] == 404
+            details = {"name": name, "kind": plural, "uid": uid}
+            answer = {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
+        assert told[name].pop("auditID")
+        assert told[name].pop("stageTimestamp")
+        assert told[name] == audit_log.COMMON | {
+            "stage": "ResponseComplete",
+            "verb": verb,
+            "user": {"username": "system:serviceaccount:kube-system:generic-garbage-collector"},
+            "objectRef": {
+                "resource": plural,
+                "namespace": "default",
+                "name": name,
+                "uid": uid,
+                "apiGroup": group,
+                "apiVersion": "v1",
+            },
+            "responseStatus": {"metadata": {}, "code": 200},
+            "responseObject": answer,
+            "annotations": {"authorization.k8s.io/decision": "allow"},
+        }
 
 
 def test_a_restart_is_noted_and_a_torn_line_is_ended(path: pathlib.Path) -> None:
@@ -280,7 +356,14 @@ def test_a_restart_is_noted_and_a_torn_line_is_ended(path: pathlib.Path) -> None
             assert not lines
             continue
         assert lines[0] == torn.strip()
-        assert json.loads(lines[1])["annotations"] == {audit_log.RESTORED: "812"}
+        event = json.loads(lines[1])
+        assert event.pop("auditID")
+        assert event.pop("stageTimestamp")
+        assert event == audit_log.COMMON | {
+            "stage": "ResponseComplete",
+            "verb": "restore",
+            "annotations": {audit_log.RESTORED: "812"},
+        }
 
 
 def test_a_path_that_cannot_be_written_is_a_wrong_use(path: pathlib.Path) -> None:
