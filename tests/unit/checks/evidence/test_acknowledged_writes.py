@@ -29,6 +29,7 @@ PLAN = msgspec.structs.replace(building.plan(), resources=[language.CLAIMS, lang
         ({}, {"resource_version": "0x7"}, False),
         ({}, {"resource_version": str(2**62 - 1)}, True),
         ({}, {"resource_version": str(2**62)}, False),
+        ({}, {"resource_version": "9" * 5000}, False),
     ],
 )
 def test_which_answers_are_writes(
@@ -38,3 +39,10 @@ def test_which_answers_are_writes(
     ended = msgspec.structs.replace(building.acknowledgement(1, "uid-a", 7), **answer)
     write = acknowledged_writes.of_call(PLAN, begun, ended)
     assert (write is not None) is is_write
+
+
+def test_an_answer_is_that_of_the_last_call_of_its_number() -> None:
+    calls = [building.invocation(1, language.CLAIMS, name) for name in "ab"]
+    answer = building.acknowledgement(1, "uid-b", 7)
+    (write,) = acknowledged_writes.of_journal(PLAN, [*calls, answer, answer])
+    assert write.call == calls[1]

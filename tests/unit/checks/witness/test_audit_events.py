@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from harness.apiserver.server import audit_log
+from harness.checks.observed import observations
 from harness.checks.witness import audit_events, audit_history, witnessed_writes
 from tests.histories import audit_logs, language
 
@@ -51,6 +52,7 @@ def pod(verb: str, answer: Any = POD, **changes: Any) -> dict[str, Any]:
         (claim("update", subresource="status"), False),
         (claim("patch"), False),
         (claim("delete"), True),
+        (claim("delete", META | {"deletionTimestamp": None}), True),
         (claim("delete", MARKED | {"finalizers": ["x/y"], "deletionGracePeriodSeconds": 0}), False),
         (claim("delete", MARKED | {"deletionGracePeriodSeconds": 0}), True),
         (pod("delete", POD | {"metadata": MARKED | {"deletionGracePeriodSeconds": 30}}), False),
@@ -176,6 +178,7 @@ def test_an_attempt_gives_a_claim_the_devices_of_its_status(
         (pod("update", {}), "no object"),
         (pod("delete", {"metadata": {}}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": ""}}), "no object"),
+        (pod("update", {"metadata": {"uid": "uid-a", "resourceVersion": "7"}}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": "x"}}), "no object"),
         (pod("update", {"metadata": META | {"resourceVersion": "9" * 30}}), "no object"),
     ],
@@ -262,6 +265,7 @@ def test_the_log_has_the_annotations_that_our_server_writes() -> None:
         ({"metadata": META | {"resourceVersion": "8", "selfLink": "x"}}, False),
         ({"status": {"nominatedNodeName": "n"}}, False),
         ({"metadata": META | {"finalizers": ["a/b"]}}, True),
+        ({"metadata": META | {"generation": 2}}, True),
         ({"spec": {"a": 1}}, True),
         ({"status": {"reservedFor": [{}]}}, True),
     ],
@@ -271,6 +275,20 @@ def test_a_state_says_more_by_what_is_compared(more: dict[str, Any], says_more: 
     other = witnessed_writes.state_of({"metadata": META, **more})
     assert other.says_more(plain) is says_more
     assert not other.differing(plain)
+
+
+def test_a_node_says_more() -> None:
+    plain, bound = (
+        witnessed_writes.state_of({"metadata": META, "spec": spec})
+        for spec in ({}, {"nodeName": "n"})
+    )
+    assert bound.says_more(plain)
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"metadata":"\xff"}', b"[" * 100_000, b"[]"])
+def test_what_is_no_object_is_told_apart(content: bytes) -> None:
+    with pytest.raises(observations.ObjectError):
+        witnessed_writes.read_state(content)
 
 
 def test_only_a_graceful_deletion_may_have_marked_nothing() -> None:
