@@ -19,7 +19,7 @@ import re
 import urllib.parse
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from harness import errors
 from harness.checks.witness import audit_events, witnessed_writes
@@ -247,13 +247,19 @@ class AuditHistory:
         restored = (event.annotations or {}).get(audit_events.RESTORED, "")
         if restored.isdecimal():
             self.is_restored = True
-            for writes in self.writes.values():
-                for later in [known for known in writes if known > int(restored[:20])]:
-                    del writes[later]
+            self._forget_after(int(restored[:20]))
         self.reads.add(event)
         for fact in audit_events.facts(event):
             self._add(fact)
             self._note_author(event, fact)
+
+    def _forget_after(self, version: int) -> None:
+        """Forget later versions: they were never committed, and are given again."""
+        known: Sequence[dict[int, Any]]
+        known = *self.writes.values(), self.authors, self.reads.writes
+        for found in known:
+            for later in [number for number in found if number > version]:
+                del found[later]
 
     def _note_author(self, event: audit_events.Event, fact: audit_events.Fact) -> None:
         author = _author(event.userAgent, event.user.username if event.user else "")

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.apiserver.server import audit_log
 from harness.checks import check_registry, judging, verdict_files, verdicts
 from harness.history import directories, plans, records
 from tests.histories import building, judged_runs, language
@@ -31,13 +32,15 @@ def _judged(
     user: str = "system:admin",
     bound: Collection[int] = (),
     again: int = 0,
+    lost: int = 0,
     names: language.Names | None = None,
     **changes: Any,
 ) -> verdict_files.Judgement:
     """Judge a history; `others` are the programs that made some of its revisions, as this user.
 
     The revisions `bound` are bindings of pods, whose answers have no revision. The log has the
-    writes of claims in another order. The revision `again` answers a write that changed nothing.
+    writes of claims in another order. The revision `again` answers a write that changed nothing,
+    and `lost` one that a server logged and did not commit before it was killed.
     """
     changes |= {"settings": settings}
     folder /= "run"
@@ -62,6 +65,9 @@ def _judged(
     ordered = [*claims[::-1], *(event for event in events if event not in claims)]
     if again:
         ordered.append(events[again - 1] | {"userAgent": KUBECTL})
+    if lost:
+        restored = events[0] | {"annotations": {audit_log.RESTORED: str(lost - 1)}}
+        ordered[:0] = [events[lost - 1] | {"userAgent": KUBECTL}, restored]
     log.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in ordered))
     return judging.judge(directory)
 
@@ -138,6 +144,7 @@ def test_the_violation_of_a_pod_that_someone_else_has_bound_is_theirs(
         ("claims_in_use", f"a+D1 a~ {BOUND} a/p", 4, {}),
         ("claims_in_use", "p:a a+D1 a^p a^p p>n p* a/p", 4, {}),
         ("claims_in_use", f"{BOUND} a/p", 0, {"again": 6}),
+        ("claims_in_use", f"{BOUND} a/p", 0, {"lost": 6}),
         ("claims_in_use", f"p:b p>n p~ {BOUND} a/p", 2, {"bound": [2, 7]}),
         ("claims_in_use", f"{BOUND} a~", 6, {}),
         ("device_exclusivity", "a+D1 b= b^r b+D1", 3, {}),
@@ -151,6 +158,7 @@ def test_the_violation_of_a_pod_that_someone_else_has_bound_is_theirs(
         "made the claim of the same name",
         "changed nothing",
         "wrote it again",
+        "wrote what was lost",
         "bound a pod of the same name",
         "deleted the claim",
         "changed no device",
