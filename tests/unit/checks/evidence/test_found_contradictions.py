@@ -127,3 +127,29 @@ def test_a_claim_has_the_devices_that_were_acknowledged(
     failed = judged_runs.failed(judgement)
     assert failed.keys() == ({"acknowledged"} if reason else set())
     assert failed.get("acknowledged", "").startswith(reason)
+
+
+LOST_POD = building.invocation(99, language.PODS, "x"), building.acknowledgement(99, "uid-x", 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"), [("a+D1 b+D1 a-D1", [*LOST_POD]), ("a+D1 b+D1 [ c+D2 c~ ] a-D1", [])]
+)
+def test_a_lost_write_of_a_pod_or_in_a_gap_leaves_the_holds_as_they_are(
+    tmp_path: pathlib.Path, text: str, lost: list[records.Body]
+) -> None:
+    judgement = judged_runs.judge(tmp_path, text, damages.appended(damages.operations, *lost))
+    assert judgement.verdict is INVALID
+    assert "never observed" in judged_runs.failed(judgement)["acknowledged"]
+
+
+def test_a_write_before_the_first_list_need_not_be_observed(tmp_path: pathlib.Path) -> None:
+    body = [
+        msgspec.structs.replace(item, resource_version=3)
+        if isinstance(item, records.Listed) and item.purpose == "first"
+        else item
+        for item in language.observe(".3 a+D1 a^x b+D2")
+    ]
+    damage = _answered("3", ["D9"])
+    judgement = judged_runs.judge(tmp_path, ".3 a+D1 a^x b+D2", damage, observations=body)
+    assert judgement.verdict is VALID, judgement.reason

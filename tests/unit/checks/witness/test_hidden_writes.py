@@ -298,6 +298,7 @@ def test_a_write_elsewhere_must_be_in_the_log(lost: int) -> None:
 
 
 def test_without_a_kill_and_something_on_both_sides_of_it_nothing_is_lost() -> None:
+    assert not compare_killed(told(4), 0.5, 4.5).difference_count
     assert compare_killed(told(3)).difference_count
     assert compare_killed(told(6), 5.5).difference_count
     assert compare_killed(told(2), KILL_S, took_s=1.9).difference_count
