@@ -137,7 +137,8 @@ def test_what_is_refused_or_no_resource_is_noted_as_it_is(audited: Any, path: pa
     audited.call("PUT", f"{CLAIMS}/c", config("x") | {"spec": {}})
     audited.call("POST", CLAIMS, b"[" * 100_000)
     audited.call("GET", "/version")
-    made, other, deep, version = read(path)
+    audited.call("GET", "/healthz")
+    made, other, deep, version, health = read(path)
     assert made["auditID"] != other["auditID"]
     for event, name in ((other, "c"), (deep, "")):
         assert event["responseStatus"] == event["responseObject"]
@@ -146,6 +147,7 @@ def test_what_is_refused_or_no_resource_is_noted_as_it_is(audited: Any, path: pa
     assert other["requestObject"] == config("x") | {"spec": {}}
     assert "requestObject" not in deep
     assert "objectRef" not in version
+    assert "responseObject" not in health, "a text is no object"
 
 
 def test_the_impersonated_user_is_noted(audited: Any, path: pathlib.Path) -> None:

@@ -8,7 +8,7 @@ import pathlib
 import msgspec
 import pytest
 
-from harness.checks import verdict_files, verdicts
+from harness.checks import judging, verdict_files, verdicts
 from harness.history import records
 from tests.histories import building, damages, dense_histories, judged_runs, language
 
@@ -138,9 +138,21 @@ LOST_POD = building.invocation(99, language.PODS, "x"), building.acknowledgement
 def test_a_lost_write_of_a_pod_or_in_a_gap_leaves_the_holds_as_they_are(
     tmp_path: pathlib.Path, text: str, lost: list[records.Body]
 ) -> None:
-    judgement = judged_runs.judge(tmp_path, text, damages.appended(damages.operations, *lost))
+    damage = damages.appended(damages.operations, *lost)
+    judgement = judged_runs.judge(tmp_path, text, damage)
     assert judgement.verdict is INVALID
     assert "never observed" in judged_runs.failed(judgement)["acknowledged"]
+
+
+def test_a_lost_write_of_the_scheduler_is_named_although_another_journal_is_missing(
+    tmp_path: pathlib.Path,
+) -> None:
+    changes = {"expected_writes": [building.SCHEDULER]}
+    directory = building.build(tmp_path / "run", "a+D1", changes=changes)
+    building.write(directory.operations(building.SCHEDULER), LOST_POD, process=building.SCHEDULER)
+    directory.operations(building.KUBELET).unlink()
+    reason = judged_runs.failed(judging.judge(directory))["acknowledged"]
+    assert reason.startswith("scheduler: create pods")
 
 
 def test_a_write_before_the_first_list_need_not_be_observed(tmp_path: pathlib.Path) -> None:

@@ -273,6 +273,7 @@ def compare_killed(
     ("lost", "kill_s", "took_s", "late_s"),
     [
         (3, KILL_S, 0, 0),
+        (3, 3.95, 0, 0),
         (4, 4.5, 0, 0),
         # A recorder that is late makes the log's times seem later than they are.
         (4, 3.0, 0, 0.05),
@@ -300,6 +301,7 @@ def test_a_write_elsewhere_must_be_in_the_log(lost: int) -> None:
 def test_without_a_kill_and_something_on_both_sides_of_it_nothing_is_lost() -> None:
     assert not compare_killed(told(4), 0.5, 4.5).difference_count
     assert compare_killed(told(3)).difference_count
+    assert compare_killed(told(3), 4.05).difference_count, "more than a second before it"
     assert compare_killed(told(6), 5.5).difference_count
     assert compare_killed(told(2), KILL_S, took_s=1.9).difference_count
 
