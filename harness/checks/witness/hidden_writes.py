@@ -210,7 +210,7 @@ class Explanations:
         for uid, last in self._last.items():
             endings = self._endings.get(uid, ())
             gone = next((item for item in endings if item.kind == "gone"), None)
-            is_in_gap = any(until > last.version for _, until in self._stream.gaps)
+            is_in_gap = any(after >= last.version for after, _ in self._stream.gaps)
             if gone and not last.is_deletion and uid not in self._stream.final and not is_in_gap:
                 watch = "saw neither its end nor the object in the final list"
                 audit = f"has its end after revision {gone.after}"
