@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from harness.apiserver.server import audit_log
-from harness.checks import check_registry, judging, verdict_files, verdicts
+from harness.checks import check_registry, judging, protocol, verdict_files, verdicts
 from harness.history import directories, plans, records
 from tests.histories import building, judged_runs, language
 
@@ -283,38 +283,83 @@ def test_a_log_without_a_known_part_tells_nothing(tmp_path: pathlib.Path) -> Non
     assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
 
 
-def _unaudited(
-    folder: pathlib.Path, managers: Callable[[int], list[str]], fields: str = "f:status"
-) -> verdict_files.Judgement:
-    """Judge a history without an audit log, whose versions have these managers of the status."""
-    directory = building.build(folder / "run", f"{BOUND} a/p", changes={"settings": SETTINGS})
+Managers = Callable[[str, int], list[str]]
+"""The managers of the status, or of the labels alone, `…+`, of a version of a resource."""
+
+
+def _managed(directory: directories.RunDirectory, managers: Managers) -> verdict_files.Judgement:
+    """Judge a history whose versions have these managers."""
     lines = []
     for line in directory.observations.read_bytes().splitlines():
         record = msgspec.json.decode(line)
         if record["record"] == "observation":
             record["object"]["metadata"]["managedFields"] = [
-                {"manager": name, "subresource": "status", "fieldsV1": {fields: {}}}
-                for name in managers(record["resource_version"])
+                {"manager": name, "fieldsV1": {"f:metadata" if "+" in name else "f:status": {}}}
+                for name in managers(record["resource"], record["resource_version"])
             ]
         lines.append(msgspec.json.encode(record))
     directory.observations.write_bytes(b"\n".join(lines) + b"\n")
     return judging.judge(directory)
 
 
-def test_without_an_audit_log_a_strange_manager_is_doubt(tmp_path: pathlib.Path) -> None:
+STRANGE = "my-operator"
+MANAGERS: dict[str, tuple[Managers, verdicts.Verdict]] = {
+    "strange": (lambda _, version: [OURS, *([STRANGE] if version >= 6 else [])], UNKNOWN),
+    "known": (lambda _, version: [OURS, "ResourceClaimController"], INVALID),
+    "of labels": (lambda _, version: [OURS, f"{STRANGE}+"], INVALID),
+    "none is known": (lambda _, version: [STRANGE], INVALID),
+    "known of events": (
+        lambda resource, _: [OURS if resource == language.EVENTS else STRANGE],
+        INVALID,
+    ),
+    "silent": (lambda _, version: [], INVALID),
+}
+
+
+@pytest.mark.parametrize(("managers", "verdict"), MANAGERS.values(), ids=MANAGERS)
+def test_without_an_audit_log_a_strange_manager_is_doubt(
+    tmp_path: pathlib.Path, managers: Managers, verdict: verdicts.Verdict
+) -> None:
     """A client chooses the name, so that it does not clear anyone."""
-    strange = _unaudited(
-        tmp_path / "strange", lambda version: [OURS, *(["my-operator"] if version >= 6 else [])]
+    resources = [language.CLAIMS, language.PODS, language.EVENTS]
+    text = f"{BOUND} a/p ."
+    changes = {"settings": SETTINGS, "resources": resources}
+    seen = language.observe(text, resources=resources)
+    directory = building.build(tmp_path / "run", text, changes=changes, observations=seen)
+    result = judged_runs.result(_managed(directory, managers), "claims_in_use")
+    assert result.verdict is verdict
+    assert (f"by {STRANGE} left out" in result.reason) is (verdict is UNKNOWN)
+
+
+def test_managers_are_not_asked_beside_a_log(tmp_path: pathlib.Path) -> None:
+    _judged(tmp_path, f"{BOUND} a/p", {6: "someone/1"}, agent="tests")
+    directory = directories.RunDirectory(tmp_path / "run")
+    judged = _managed(directory, lambda _, version: [OURS])
+    assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
+
+
+@pytest.mark.parametrize("audited", [True, False])
+def test_a_violation_that_no_revision_shows_is_reviewed(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, audited: bool
+) -> None:
+    wrong = verdicts.Violation(
+        guarantee="x", summary="x", text="x", resource_versions=[], objects=[OBJECT]
     )
-    result = judged_runs.result(strange, "claims_in_use")
-    assert result.verdict is UNKNOWN
-    assert "by my-operator left out" in result.reason
-    known = _unaudited(tmp_path / "known", lambda version: [OURS, "ResourceClaimController"])
-    assert judged_runs.result(known, "claims_in_use").verdict is INVALID
-    labels = _unaudited(tmp_path / "labels", lambda version: ["my-operator"], "f:metadata")
-    assert judged_runs.result(labels, "claims_in_use").verdict is INVALID
-    silent = _unaudited(tmp_path / "silent", lambda version: [])
-    assert judged_runs.result(silent, "claims_in_use").verdict is INVALID
+    found = judged_runs.answered("x", INVALID, 1, violations=[wrong])
+    check = protocol.Check(name="x", promise="x", judge=lambda _: found)
+    monkeypatch.setattr(check_registry, "CHECKS", [check])
+    judged = judging.judge(building.build(tmp_path / "run", BOUND, audited=audited))
+    assert judged_runs.result(judged, "x").verdict is INVALID
+
+
+OBJECT = verdicts.InvolvedObject(kind="Node", namespace="", name="n", uid="")
+
+
+def test_the_writers_of_known_programs_are_others(tmp_path: pathlib.Path) -> None:
+    kinds = [{"kind": kind} for kind in ("python", "kube-scheduler", "cluster")]
+    given = SETTINGS | {"subject": {"schedulers": kinds}}
+    judged = _judged(tmp_path, f"{BOUND} a/p", {6: KUBECTL}, settings=given)
+    assert judged_runs.result(judged, "claims_in_use").verdict is VALID
 
 
 # ------------------------------------------------------------------- what a script has written

@@ -86,8 +86,8 @@ def test_an_answer_with_the_object_is_a_write_of_its_revision(
     ("path", "sent"),
     [
         ({}, {}),
-        ({"resource": "bindings"}, {}),
-        ({"resource": "bindings", "name": ""}, {}),
+        ({"resource": "bindings", "subresource": ""}, {}),
+        ({"resource": "bindings", "subresource": "", "name": ""}, {}),
         ({"uid": "uid-a"}, {"metadata": None}),
     ],
 )
@@ -210,6 +210,7 @@ def test_a_request_whose_write_does_not_show_is_unclear(event: dict[str, Any], r
         claim("watch", stage="ResponseStarted", code=200),
         claim("watch", code=200, responseObject=None),
         claim("update", code=429),
+        claim("deletecollection", responseObject={"kind": "ResourceClaimList", "items": []}),
         claim("update", objectRef=None),
         claim("update", objectRef={"resource": "resourceclaims", "apiGroup": "example.com"}),
         claim("update", objectRef={"resource": "leases", "apiGroup": "coordination.k8s.io"}),

@@ -326,6 +326,13 @@ def test_a_lost_write_is_adopted_in_whatever_order_the_log_is(text: str, lost: i
     assert (found.difference_count, found.lost) == (0, 1)
 
 
+def test_a_write_that_is_logged_just_before_a_kill_may_come_after_a_lost_one() -> None:
+    log = told(3)
+    log[2] |= {"requestReceivedTimestamp": _time(3.1), "stageTimestamp": _time(3.2)}
+    found = compare_killed(log, KILL_S)
+    assert (found.difference_count, found.lost) == (0, 1)
+
+
 def test_a_write_before_others_that_were_logged_is_not_lost_by_the_kill() -> None:
     """The recorder has seen it late, in the second before the kill, and another one later."""
     late_s = {2: 2.4, 6: 5}
