@@ -41,6 +41,14 @@ def _sent(verb: str, version: int, ms: float, uri: str = URI, **changes: Any) ->
     )
 
 
+OTHERS = {"userAgent": "other", "annotations": _moments(1)}
+LOST = [
+    audit_logs.events(f".{B - 1} x+D1")[0] | OTHERS,
+    _sent("list", 2, 0) | {"annotations": _moments(1) | {RESTORED: str(B - 1)}},
+]
+"""A write of another program that was lost as the server was killed."""
+
+
 def _run(path: pathlib.Path, *reads: dict[str, Any], **changes: Any) -> directories.RunDirectory:
     """The run of a program without steps, with a log of our API server."""
     directory = building.build(path / "run", TEXT, audited=True)
@@ -48,7 +56,12 @@ def _run(path: pathlib.Path, *reads: dict[str, Any], **changes: Any) -> director
     for event in writes:
         version = int(event["responseObject"]["metadata"]["resourceVersion"])
         event |= {"annotations": _moments(language.at(version) - LATE_NS), **changes}
-    log = b"".join(map(audit_logs.line, [*reads, *writes]))
+    again = [
+        event | OTHERS
+        for event in writes
+        if event["responseObject"]["metadata"]["resourceVersion"] == str(B)
+    ]
+    log = b"".join(map(audit_logs.line, [*LOST, *reads, *writes, *again]))
     (directory.audit / "audit.log").write_bytes(log)
     return directory
 
@@ -119,6 +132,9 @@ UNKNOWN: dict[str, list[dict[str, Any]]] = {
     ],
     "numbers beyond reason": [
         _sent("list", 2, 9) | {"annotations": {MOMENTS: f"1 {HUGE}", "flake-hunt/sent": HUGE}}
+    ],
+    "a version beyond reason": [
+        _sent("list", 2, 9) | OTHER | {"annotations": _moments(1) | {"flake-hunt/sent": HUGE}}
     ],
     "no numbers": [_sent("list", 2, 9) | {"annotations": {MOMENTS: "1 x", "flake-hunt/sent": "²"}}],
 }

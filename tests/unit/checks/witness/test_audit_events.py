@@ -52,7 +52,7 @@ def pod(verb: str, answer: Any = POD, **changes: Any) -> dict[str, Any]:
         (claim("update", subresource="status"), False),
         (claim("patch"), False),
         (claim("delete"), True),
-        (claim("delete", META | {"deletionTimestamp": None}), True),
+        (claim("update", META | {"deletionTimestamp": None}), False),
         (claim("delete", MARKED | {"finalizers": ["x/y"], "deletionGracePeriodSeconds": 0}), False),
         (claim("delete", MARKED | {"deletionGracePeriodSeconds": 0}), True),
         (pod("delete", POD | {"metadata": MARKED | {"deletionGracePeriodSeconds": 30}}), False),
