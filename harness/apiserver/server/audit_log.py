@@ -89,9 +89,12 @@ class AuditLog(writing.BufferedFile):
         )
 
     def wants_reads(self, asked: request_info.Request) -> bool:
-        """Return whether it is logged which versions a list or watch sends to its client."""
+        """Return whether it is logged which versions a list or watch sends to its client.
+
+        It is asked about requests that are not logged themselves.
+        """
         target = asked.target
-        if not self.is_of_writes or target is None or asked.user_agent.startswith(_OWN_AGENT):
+        if target is None or asked.user_agent.startswith(_OWN_AGENT):
             return False
         return asked.verb in ("list", "watch") and target.resource.plural == _READS_OF
 
