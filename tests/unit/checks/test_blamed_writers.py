@@ -173,14 +173,19 @@ def test_what_someone_else_wrote_otherwise_is_no_doubt(
     assert judged_runs.result(judged, check).verdict is INVALID
 
 
-@pytest.mark.parametrize(("count", "verdict"), [(21, VALID), (22, UNKNOWN)])
+@pytest.mark.parametrize(
+    ("count", "first", "verdict", "left"),
+    [(21, 5, VALID, 0), (22, 5, UNKNOWN, 0), (25, 10, INVALID, 5)],
+)
 def test_violations_that_are_not_listed_may_be_the_subjects(
-    tmp_path: pathlib.Path, count: int, verdict: verdicts.Verdict
+    tmp_path: pathlib.Path, count: int, first: int, verdict: verdicts.Verdict, left: int
 ) -> None:
+    """Of so many violations, 21 are listed."""
     each = "p{0}:a{0} a{0}+D{0} a{0}^p{0} p{0}>n a{0}/p{0}"
     text = " ".join(each.format(number) for number in range(1, count + 1))
-    judged = _judged(tmp_path, text, dict.fromkeys(range(5, 5 * count + 1, 5), KUBECTL))
-    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
+    judged = _judged(tmp_path, text, dict.fromkeys(range(first, 5 * count + 1, 5), KUBECTL))
+    result = judged_runs.result(judged, "claims_in_use")
+    assert (result.verdict, result.violation_count) == (verdict, left)
 
 
 @pytest.mark.parametrize(

@@ -393,6 +393,23 @@ def test_only_two_different_states_dispute_an_observation() -> None:
     assert not lost.is_disputed
 
 
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ("a+D1 b+D1", verdicts.Verdict.INVALID),
+        ("a+D1 b+D2", verdicts.Verdict.UNKNOWN),
+        ("a+D1", verdicts.Verdict.INVALID),
+    ],
+    ids=["the same", "another device", "a write is missing"],
+)
+def test_a_violation_stands_unless_the_log_has_another_state(
+    tmp_path: pathlib.Path, told: str, verdict: verdicts.Verdict
+) -> None:
+    run = building.build(tmp_path / "run", "a+D1 b+D1", audited=True)
+    log(run).write_bytes(audit_logs.lines(told))
+    assert judging.judge(run).verdict is verdict
+
+
 def test_a_deletion_that_is_an_update_in_the_log_is_named() -> None:
     told = audit_logs.events("a+D1 a~")
     told[1] |= {"verb": "update"}
