@@ -31,15 +31,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str
     version: int
     """Its resourceVersion."""
-    held: tuple[str, ...] = ()
+    held: tuple[str, ...]
     """`driver/pool/device` of the devices of a claim's allocation, sorted."""
-    node: str = ""
+    node: str
     """The node of a pod; empty: none yet."""
-    is_marked: bool = False
+    is_marked: bool
     """True if it has a deletion timestamp."""
-    is_over: bool = False
+    is_over: bool
     """True if it is marked and neither a finalizer nor a grace period keeps it."""
-    rest: int = 0
+    rest: int
     """A digest of all that a binding and a label do not change, comparable within one process."""
 
     @property
@@ -159,7 +159,7 @@ class Seen(msgspec.Struct, frozen=True):
     version: int
     """The resourceVersion of the record, which decides the order of holds."""
     state: State
-    ts_ns: int = 0
+    ts_ns: int
     """Monotonic time of the record."""
 
     @property

@@ -17,6 +17,8 @@ A, B = 4, 7
 """The versions in which the claims get the device."""
 LATE_NS = 300_000
 """The recorder sees a commit that late."""
+WRITING_NS = 40_000
+"""The time between a write and its answer."""
 URI = "/apis/resource.k8s.io/v1/resourceclaims"
 MOMENTS, RESTORED = "flake-hunt/monotonic-ns", "flake-hunt/restored-to"
 
@@ -55,7 +57,9 @@ def _run(path: pathlib.Path, *reads: dict[str, Any], **changes: Any) -> director
     writes = audit_logs.events(TEXT)
     for event in writes:
         version = int(event["responseObject"]["metadata"]["resourceVersion"])
-        event |= {"annotations": _moments(language.at(version) - LATE_NS), **changes}
+        answered_ns = language.at(version) - LATE_NS
+        moments = {MOMENTS: f"{answered_ns - WRITING_NS} {answered_ns}"}
+        event |= {"annotations": moments, **changes}
     again = [
         event | OTHERS
         for event in writes
@@ -85,6 +89,7 @@ def test_what_it_had_not_read(tmp_path: pathlib.Path, verb: str) -> None:
         tmp_path,
         _sent(verb, 2, 9, WATCH_LIST),
         _sent(verb, A - 1, 4.5, WATCH_LIST),
+        _sent(verb, A, WRITING_NS / 2e6),
         _sent(verb, B, -1),
     )
     assert f"tests wrote version {B} without having read version {A}" in why

@@ -253,6 +253,16 @@ def test_deep_objects_are_unclear_and_no_error() -> None:
     assert isinstance(fact, audit_events.Unclear)
 
 
+def test_each_object_of_a_deleted_collection_may_have_ended() -> None:
+    items = [{"metadata": META | {"name": name, "uid": f"uid-{name}"}} for name in "ab"]
+    found = facts(claim("deletecollection", responseObject={"items": items}))
+    told = [item for item in found if isinstance(item, audit_events.Hidden)]
+    assert [(item.kind, item.name, item.uid, item.after) for item in told] == [
+        ("collected", "a", "uid-a", 7),
+        ("collected", "b", "uid-b", 7),
+    ]
+
+
 def test_the_log_has_the_annotations_that_our_server_writes() -> None:
     written = audit_log.RESTORED, audit_log.MOMENTS, audit_log.SENT
     assert written == (audit_events.RESTORED, audit_events.MOMENTS, audit_history.SENT)
