@@ -180,7 +180,7 @@ def test_what_someone_else_wrote_otherwise_is_no_doubt(
 def test_violations_that_are_not_listed_may_be_the_subjects(
     tmp_path: pathlib.Path, count: int, first: int, verdict: verdicts.Verdict, left: int
 ) -> None:
-    """Of so many violations, 21 are listed."""
+    """At most 21 of the violations are listed."""
     each = "p{0}:a{0} a{0}+D{0} a{0}^p{0} p{0}>n a{0}/p{0}"
     text = " ".join(each.format(number) for number in range(1, count + 1))
     judged = _judged(tmp_path, text, dict.fromkeys(range(first, 5 * count + 1, 5), KUBECTL))
