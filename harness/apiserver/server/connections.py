@@ -92,6 +92,10 @@ class Connection(asyncio.Protocol):
             on_room()
         self._go_on()
 
+    @property
+    def is_lost(self) -> bool:
+        return self._transport is None
+
     # -------------------------------------------------------------- requests
 
     def _go_on(self) -> None:

@@ -102,11 +102,12 @@ class RequestLifecycle:
                 body=self._request.body,
                 boot_id=clocks.boot_id(),
             )
+            answer = responses.of_document(document, status)
         except admin_api.NotServedError as error:
-            raise status_errors.StatusError(404, "NotFound", str(error)) from error
+            answer = responses.failure(status_errors.StatusError(404, "NotFound", str(error)))
         except ValueError as error:
-            raise status_errors.bad_request(f"not a fault: {error}") from error
-        self._finish(responses.of_document(document, status))
+            answer = responses.failure(status_errors.bad_request(f"not a fault: {error}"))
+        self._finish(answer)  # no fault applies to it
 
     def _serve(self) -> None:
         target = self._request.target
@@ -120,6 +121,8 @@ class RequestLifecycle:
 
     def _start_watch(self, target: request_info.Target) -> None:
         watch = watch_streams.Watch(self._server, self._connection, self._request, target)
+        if self._connection.is_lost:
+            return  # a fault held the request until now
         self._connection.follow(watch, keep_alive=self._incoming.keep_alive)
         if self._entry is not None:
             self._entry.started(200)
