@@ -1,61 +1,23 @@
-"""Faults on a real server: their API, and what the fault proxy does not do."""
+"""Faults on a real server, as far as it takes real connections; see test_fault_scripts.py."""
 
 import asyncio
-from concurrent import futures
+import json
+import os
+import ssl
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from harness import clocks
 from harness.apiserver.endpoints import responses
-from tests.support import protobuf_messages
+from harness.apiserver.server import connections, identities
+from tests.support import faulty_servers, protobuf_messages
 from tests.support.faulty_servers import CONFIGMAPS, FAULTS, VICTIM, applied, begin
-
-TIMEOUT_S = 20
-
-
-# ---------------------------------------------------------------- the API
 
 
 def test_without_the_option_there_is_no_such_path(live: Any) -> None:
     assert live.call("GET", FAULTS)[0] == 404
     assert live.call("POST", FAULTS, {"point": "request", "action": {"type": "lose"}})[0] == 404
-
-
-@pytest.mark.parametrize("token", ["", "wrong"])
-def test_without_the_token_nothing_is_said(faulty: Any, token: str) -> None:
-    assert faulty.call("GET", FAULTS, token=token)[0] == 401
-
-
-def test_a_fault_comes_and_goes(faulty: Any) -> None:
-    name = begin(faulty, "request", {"type": "lose"}, name="mine", count=3)
-    assert name == "mine"
-    _, listed = faulty.call("GET", FAULTS)
-    (described,) = listed["items"]
-    assert (described["appliedCount"], described["heldCount"], described["usedUp"]) == (0, 0, False)
-    assert described["spec"]["action"] == {"type": "lose"}
-    assert faulty.call("DELETE", f"{FAULTS}/mine")[0] == 200
-    assert faulty.call("GET", FAULTS)[1] == {"items": [], "lastSequence": 0}
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status"),
-    [
-        ("POST", FAULTS, {"point": "nowhere"}, 400),
-        ("POST", FAULTS, b"{", 400),
-        ("GET", f"{FAULTS}/none", None, 404),
-        ("DELETE", f"{FAULTS}/none", None, 404),
-        ("POST", f"{FAULTS}/none/release", None, 404),
-        ("PUT", FAULTS, {}, 404),
-        ("GET", "/flake-hunt/v1/applied?after=x", None, 400),
-    ],
-)
-def test_refusals(faulty: Any, method: str, path: str, body: Any, status: int) -> None:
-    answered, document = faulty.call(method, path, body)
-    assert (answered, document["code"]) == (status, status)
-
-
-# ---------------------------------------------------------------- requests and answers
 
 
 def test_names_in_protobuf_are_read_too(faulty: Any) -> None:
@@ -71,15 +33,54 @@ def test_names_in_protobuf_are_read_too(faulty: Any) -> None:
     assert entry["facts"]["resourceVersion"] == int(newest)
 
 
-def test_what_is_held_is_answered_when_the_server_stops(faulty: Any) -> None:
-    name, body = begin(faulty, "response", {"type": "block"}), {"metadata": {"name": "a"}}
-    with futures.ThreadPoolExecutor() as pool:
-        begun = pool.submit(faulty.call, "POST", CONFIGMAPS, body, headers=VICTIM)
-        clocks.wait_until(
-            lambda: faulty.call("GET", f"{FAULTS}/{name}")[1]["heldCount"] == 1,
-            timeout_s=TIMEOUT_S,
-            why="the victim to be held",
+@pytest.fixture
+def size(faulty: Any, request: pytest.FixtureRequest) -> int:
+    """The size of the data of a ConfigMap, which is read."""
+    document = {"metadata": {"name": "a"}, "data": {"x": "x" * request.param}}
+    assert faulty.call("POST", CONFIGMAPS, document)[0] == 201
+    begin(faulty, "response", {"type": "truncate"}, count=1)
+    return int(request.param)
+
+
+@pytest.mark.parametrize("size", [10, 900_000], indirect=True)
+def test_a_body_is_cut_in_the_middle(faulty: Any, size: int) -> None:
+    _, whole = faulty.call("GET", f"{CONFIGMAPS}/a")
+    body = json.dumps(whole, separators=(",", ":")).encode()
+    with faulty_servers.RawConnection(faulty) as connection:
+        connection.ask(f"{CONFIGMAPS}/a")
+        text, end = connection.rest()
+    head, _, got = text.partition(b"\r\n\r\n")
+    assert b"\r\nContent-Length: %d\r\n" % len(body) in head + b"\r\n"
+    assert end == "reset"
+    assert got == body[: len(body) // 2]
+    assert len(body) > size
+
+
+@pytest.fixture
+def tls_port(faulty: Any) -> Iterator[int]:
+    certificate = identities.make_certificate("127.0.0.1")
+    factory = lambda: connections.Connection(faulty.server)  # noqa: E731
+
+    async def listen() -> asyncio.Server:
+        return await asyncio.get_running_loop().create_server(
+            factory, "127.0.0.1", 0, ssl=certificate.context()
         )
-        stop = faulty.server.stop(timeout_s=TIMEOUT_S)
-        asyncio.run_coroutine_threadsafe(stop, faulty._loop).result(TIMEOUT_S)
-        assert begun.result(TIMEOUT_S)[0] == 201
+
+    listener = asyncio.run_coroutine_threadsafe(listen(), faulty._loop).result(20)
+    yield listener.sockets[0].getsockname()[1]
+    faulty.run(listener.close)
+
+
+@pytest.mark.parametrize("size", [100_000], indirect=True)
+def test_with_tls_the_connection_is_reset_too(faulty: Any, tls_port: int, size: int) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with faulty_servers.RawConnection(faulty, context=context, port=tls_port) as connection:
+        connection.ask(f"{CONFIGMAPS}/a")
+        text = b""
+        while len(text.partition(b"\r\n\r\n")[2]) < size / 2:
+            text += connection.socket.recv(1 << 20)
+        connection.socket.settimeout(None)  # else the descriptor does not wait
+        with pytest.raises(ConnectionResetError):  # read below TLS, which says EOF for it
+            os.read(connection.socket.fileno(), 1)
+    assert len(text) < 60_000
