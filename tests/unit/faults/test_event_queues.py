@@ -4,15 +4,19 @@ import random
 
 import pytest
 
-from harness.faults import event_queues, injection
+from harness.faults import event_queues, injection, matching
 
 Item = event_queues.Item
 
 
 @pytest.fixture
-def queue() -> event_queues.EventQueue:
-    faults = injection.Faults(call_later=lambda *_: None)
-    return event_queues.EventQueue(faults, gone=lambda _: b"", on_due=lambda: None)
+def faults() -> injection.Faults:
+    return injection.Faults(call_later=lambda *_: None)
+
+
+@pytest.fixture
+def queue(faults: injection.Faults) -> event_queues.EventQueue:
+    return event_queues.EventQueue(faults, gone=lambda at: b"gone %d" % at, on_due=lambda: None)
 
 
 def taken(queue: event_queues.EventQueue) -> list[bytes]:
@@ -20,6 +24,41 @@ def taken(queue: event_queues.EventQueue) -> list[bytes]:
     while queue.first is not None:
         found.append(queue.pop().frame)
     return found
+
+
+CLOSE, RESET, END = (event_queues.Ending[name] for name in ("CLOSE", "RESET", "END"))
+
+
+@pytest.mark.parametrize(
+    ("action", "frame", "ending", "is_due"),
+    [
+        (None, b"123456789", None, True),
+        (injection.Block(), b"123456789", None, False),
+        (injection.Delay(seconds=3), b"123456789", None, False),
+        (injection.Drop(), b"", CLOSE, True),
+        (injection.Drop(held=True), b"", CLOSE, False),
+        (injection.Gone(), b"gone 7", END, True),
+        (injection.Gone(held=True), b"gone 7", END, False),
+        (injection.Truncate(), b"1234", RESET, True),
+        (injection.Omit(), b"", None, True),
+    ],
+)
+def test_what_is_sent_of_an_event(
+    faults: injection.Faults,
+    queue: event_queues.EventQueue,
+    action: injection.Action | None,
+    frame: bytes,
+    ending: event_queues.Ending | None,
+    is_due: bool,
+) -> None:
+    match = matching.Match(event_types=("BOOKMARK",))
+    if action is not None:
+        faults.add(injection.FaultSpec(point="event", action=action, match=match))
+    facts = matching.Facts(verb="watch", path="/", event_type="BOOKMARK", resource_version=7)
+    item = queue.item(b"123456789", facts)
+    assert (item.frame, item.ending, item.is_due) == (frame, ending, is_due)
+    assert item.version == 7 * (frame == b"123456789")
+    assert (item.applied is not None) == (action is not None)
 
 
 def test_nothing_is_left_of_a_queue_that_is_closed(queue: event_queues.EventQueue) -> None:
@@ -54,3 +93,4 @@ def test_the_order_of_events_is_kept_whenever_they_come_due(
         sent += taken(queue)
         due = next((n for n, item in enumerate(put) if not item.is_due), len(put))
         assert sent == [item.frame for item in put[:due]], "the first ones that are due, no others"
+        assert queue.size_bytes == sum(len(item.frame) for item in put[due:])

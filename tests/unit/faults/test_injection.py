@@ -1,5 +1,6 @@
 """Faults without a server: which requests they match, how often, and what is recorded."""
 
+import json
 import random
 from typing import Any
 
@@ -7,7 +8,7 @@ import msgspec
 import pytest
 
 from harness.faults import injection, matching
-from tests.support import faulty_servers
+from tests.support import faulty_servers, text_tables
 
 BIND = matching.Facts(
     verb="create",
@@ -37,34 +38,18 @@ def spec(**given: Any) -> injection.FaultSpec:
     return msgspec.json.decode(msgspec.json.encode(document), type=injection.FaultSpec)
 
 
-@pytest.mark.parametrize(
-    ("match", "fits"),
-    [
-        ({}, True),
-        ({"userAgent": "scheduler"}, True),
-        ({"userAgent": "linux"}, False),
-        ({"verbs": ["update", "create"]}, True),
-        ({"verbs": ["update"]}, False),
-        ({"path": "*/pods/*/binding"}, True),
-        ({"path": "*/pods"}, False),
-        ({"name": "pod-*"}, True),
-        ({"name": "pod"}, False),
-        ({"clients": ["scheduler", "scheduler-2"]}, True),
-        ({"clients": ["scheduler"]}, False),
-        ({"resource": "pods"}, True),
-        ({"resource": "pod"}, False),
-        ({"subresource": "binding"}, True),
-        ({"subresource": ""}, False),
-        ({"namespace": "n?"}, True),
-        ({"namespace": "other"}, False),
-        ({"eventTypes": ["ADDED"]}, False),
-        ({"userAgent": "scheduler", "verbs": ["create"], "name": "other"}, False),
-    ],
-)
-def test_matching(registry: injection.Faults, match: dict[str, Any], fits: bool) -> None:
-    registry.add(spec(match=match))
-    assert (registry.strike("request", BIND) is not None) == fits
-    assert registry.strike("response", BIND) is None
+def cases(*parts: str) -> list[Any]:
+    found = text_tables.rows(__file__, "test_injection.txt")
+    return [pytest.param(part, *columns[1:], *[""] * (3 - len(columns)), id=columns[0])
+            for part, columns in found if part in parts]  # fmt: skip
+
+
+@pytest.mark.parametrize(("does", "match", "facts"), cases("matches", "passes over"))
+def test_matching(registry: injection.Faults, does: str, match: str, facts: str) -> None:
+    registry.add(spec(match=json.loads(match)))
+    hit = msgspec.structs.replace(BIND, **json.loads(facts or "{}"))
+    assert (registry.strike("request", hit) is not None) == (does == "matches")
+    assert registry.strike("response", hit) is None
 
 
 def test_a_count_is_used_up_by_what_matches_only(registry: injection.Faults) -> None:
@@ -101,12 +86,19 @@ def test_bookmarks_are_matched_on_demand_only(registry: injection.Faults) -> Non
     assert registry.strike("event", bookmark) is not None
 
 
-def test_the_dice_follow_the_seed(registry: injection.Faults) -> None:
-    registry.add(spec(probability=0.3, seed=5))
-    dice = random.Random(5)
-    expected = [dice.random() < 0.3 for _ in range(100)]
-    assert [registry.strike("request", BIND) is not None for _ in range(100)] == expected
-    assert 10 < sum(expected) < 60
+def test_the_dice_follow_the_seed_and_fall_for_what_could_be_hit_only(
+    registry: injection.Faults,
+) -> None:
+    match = {"verbs": ["create"]}
+    fault = registry.add(spec(match=match, probability=0.3, seed=5, skip=3, every=2))
+    dice, other, found = random.Random(5), msgspec.structs.replace(BIND, verb="get"), list[bool]()
+    expected = [number % 2 == 1 and dice.random() < 0.3 for number in range(100)]
+    for _ in range(103):
+        assert registry.strike("request", other) is None
+        assert registry.strike("request", BIND, is_possible=lambda _: False) is None
+        found.append(registry.strike("request", BIND) is not None)
+    assert found == [False] * 3 + expected
+    assert fault.applied_count == sum(expected) > 10
 
 
 def test_the_oldest_fault_that_fits_wins(registry: injection.Faults) -> None:
@@ -159,27 +151,13 @@ def test_a_delay_ends_by_itself(registry: injection.Faults, clock: faulty_server
     assert applied.ended == injection.FaultTime("now", 2)
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"point": "commit"}, "Invalid enum value 'commit'"),
-        ({"action": {"type": "burn"}}, "Invalid value 'burn'"),
-        ({"action": {"type": "drop"}}, "expected one of the actions block, delay, reject, lose"),
-        (
-            {"point": "event", "action": {"type": "lose"}},
-            "block, delay, drop, gone, truncate, omit at the point event",
-        ),
-        ({"action": {"type": "reject", "code": 200}}, ">= 400"),
-        ({"action": {"type": "delay"}}, "missing required field `seconds`"),
-        ({"count": 0}, ">= 1"),
-        ({"probability": 2}, "<= 1.0"),
-        ({"match": {"agent": "x"}}, "unknown field `agent`"),
-        ({"how": 1}, "unknown field `how`"),
-    ],
-)
-def test_what_is_no_fault_is_said(given: dict[str, Any], text: str) -> None:
+@pytest.mark.parametrize(("what", "given", "text"), cases("is a fault", "is no fault"))
+def test_what_is_a_fault(what: str, given: str, text: str) -> None:
+    if what == "is a fault":
+        spec(**json.loads(given))
+        return
     with pytest.raises(msgspec.ValidationError) as caught:
-        spec(**given)
+        spec(**json.loads(given))
     assert text in str(caught.value)
 
 
@@ -207,6 +185,21 @@ def test_only_clients_that_a_fault_may_match_are_examined(
     known = ["kubelet", "recorder", ""]
     assert [client for client in known if registry.wants("request", client)] == expected
     assert registry.wants("request") == bool(expected)
-    for fault in added:
+    assert not registry.has_event_faults
+    event = registry.add(spec(point="event"))
+    assert registry.has_event_faults
+    for fault in [event, *added]:
         registry.remove(fault.name)
+        assert not registry.has_event_faults
     assert not registry.wants("request")
+
+
+def test_the_oldest_applications_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(injection, "APPLIED_MAX", 3)
+    registry = injection.Faults(call_later=lambda *_: None)
+    registry.add(spec(action={"type": "lose"}))
+    assert registry.last_sequence == 0
+    for _ in range(5):
+        registry.strike("request", BIND)
+    assert [item.sequence for item in registry.applied] == [3, 4, 5]
+    assert registry.last_sequence == 5

@@ -55,7 +55,8 @@ def test_of_a_compressed_body() -> None:
 
 
 def test_of_a_failure() -> None:
-    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    meta = {"continue": "more"}
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": meta, "status": "Failure"}
     for body in (json.dumps(status).encode(), protobuf_messages.encode(status)):
         assert object_metadata.of_body(body) == object_metadata.Metadata()
 

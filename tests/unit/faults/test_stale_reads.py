@@ -19,10 +19,61 @@ from harness.faults import stale_reads
         ({"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}, True),
         ({"resourceVersion": "7", "resourceVersionMatch": "Exact"}, False),
         ({"resourceVersion": "0", "continue": "token"}, False),
+        ({"resourceVersion": "0", "continue": ""}, False),
+        ({"resourceVersion": "7", "limit": "0"}, True),
+        ({"resourceVersion": "8", "resourceVersionMatch": "NotOlderThan"}, False),
+        ({"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan", "limit": "5"}, True),
+        ({"resourceVersion": "0", "resourceVersionMatch": "Exact"}, False),
+        ({"resourceVersion": "", "resourceVersionMatch": "NotOlderThan"}, False),
+        ({"resourceVersion": "10"}, False),  # more digits
+        ({"resourceVersion": "x", "limit": "5"}, True),  # the server refuses it
+        ({"resourceVersion": "٣", "limit": "5"}, True),
     ],
 )
 def test_reads_accept_what_is_as_new_as_they_ask(query: dict[str, str], is_accepted: bool) -> None:
     assert stale_reads.accepts(query, 7) is is_accepted
+
+
+@pytest.mark.parametrize(
+    ("seconds", "first", "expected"),
+    [
+        (0, 0, (8, "")),
+        (10, 0, (8, "")),  # it was current from then on
+        (10.1, 0, (6, "")),
+        (30, 0, (5, "")),
+        (30.1, 0, (5, "the oldest state that is kept, 30.0 s old")),
+        (25, 5, (5, "")),
+        (25, 6, (6, "the oldest state that is kept, 20.0 s old")),
+        (30.1, 7, (7, "the oldest state that is kept, 20.0 s old")),
+        (5, 9, (9, "the oldest state that is kept, 10.0 s old")),
+    ],
+)
+def test_the_version_of_some_seconds_ago(
+    seconds: float, first: int, expected: tuple[int, str]
+) -> None:
+    now = [0.0]
+    times = stale_reads.VersionTimes(lambda: now[0])
+    for now[0], version in ((0.0, 5), (10.0, 6), (20.0, 8), (25.0, 8)):
+        times.note(version)
+    now[0] = 30.0
+    assert times.ago(seconds, first=first) == expected
+    times.clear()
+    assert times.ago(seconds) is None
+    times.note(9)
+    assert times.ago(1) == (9, "the oldest state that is kept, 0.0 s old")
+
+
+def test_the_oldest_times_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stale_reads, "_MARKS_MAX", 10)
+    now = [0.0]
+    times = stale_reads.VersionTimes(lambda: now[0])
+    for version in range(2000):
+        times.note(version)
+        found = times.ago(0.08)
+        assert found is not None
+        assert bool(found[1]) == (now[0] < 0.08), "so much is kept"
+        now[0] += 0.001
+    assert times.ago(0.25)[1], "a second time as long is not"
 
 
 def test_times_of_versions_are_never_too_new() -> None:

@@ -3,11 +3,14 @@
 A script of test_fault_scripts.txt is a row of steps; ` -> ` leads to what a step tells. `NAME: GET
 PATH BODY` is a request of the client NAME on a connection of its own, and `NAME:` what has come on
 it since. A path is one of ConfigMaps unless it begins with a slash; `+` adds a fault, `at` sets the
-time in seconds, at which timers go off. A version is told as `v+1`, counted from the first.
+time in seconds, at which timers go off; `log` tells what the audit log has since. Versions are
+counted from the first: `v+1`.
 """
 
 import asyncio
 import json
+import os
+import pathlib
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -18,7 +21,7 @@ import pytest
 from harness import clocks
 from harness.apiserver.registry import store as stores
 from harness.apiserver.scheme import resources
-from harness.apiserver.server import connections, servers
+from harness.apiserver.server import audit_log, connections, servers
 from harness.faults import injection
 from tests.support import faulty_servers, text_tables
 
@@ -30,6 +33,11 @@ OF_SPEC = {"skip", "every", "count", "probability", "seed"}
 
 class Loop(asyncio.SelectorEventLoop):
     now = 0.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._failed: list[Any] = []
+        self.set_exception_handler(lambda _, context: self._failed.append(context))
 
     def time(self) -> float:
         return self.now
@@ -43,7 +51,9 @@ class Loop(asyncio.SelectorEventLoop):
                 await asyncio.sleep(0)
             return result
 
-        return self.run_until_complete(run())
+        result = self.run_until_complete(run())
+        assert not self._failed
+        return result
 
 
 class Wire(asyncio.Transport):
@@ -88,9 +98,20 @@ class Wire(asyncio.Transport):
     def resume_reading(self) -> None: ...
 
 
+class Log(audit_log.AuditLog):
+    """Keeps its events."""
+
+    def __init__(self) -> None:
+        super().__init__(pathlib.Path(os.devnull), now=lambda: WALL, writes_of=["configmaps"])
+        self.events: list[dict[str, Any]] = []
+
+    def append(self, event: dict[str, Any]) -> None:
+        self.events.append(event)
+
+
 class Script:
     def __init__(self, loop: Loop) -> None:
-        self._loop, self._wires = loop, dict[str, Wire]()
+        self._loop, self._wires, self.audit = loop, dict[str, Wire](), Log()
         store = stores.Store(now=lambda: WALL, stream=random.Random(1))
         self._first, self._uids = store.resource_version, dict[str, str]()
         store.listen(lambda commit: self._uids.update({commit.object.name: commit.object.uid}))
@@ -98,7 +119,7 @@ class Script:
         limits = servers.Limits(watch_unread_bytes_max=9_000)
         self.server = servers.Server(
             store, token=faulty_servers.TOKEN, now=lambda: WALL, coin=random.Random(1),
-            faults=faults, limits=limits,
+            faults=faults, limits=limits, audit=self.audit,
         )  # fmt: skip
 
     def _now(self) -> injection.FaultTime:
@@ -109,16 +130,22 @@ class Script:
         given = rest[0] if rest else ""
         if word.endswith(":"):
             return self._ask(word[:-1], given)
-        if word in ("+", "-", "release", "faults", "applied", "facts"):
+        if word in ("+", "-", "release", "faults", "applied", "facts", "log"):
             return getattr(self, "_" + {"+": "add", "-": "remove"}.get(word, word))(given)
         if word == "at":
             self._loop.now = float(given)
-        acts = {"at": str, "leave": self._leave, "compact": self._compact, "stop": self._stop}
+        acts = {"at": str, "leave": self._leave, "many": self._many}
+        acts |= {"compact": self._compact, "stop": self._stop}
         self._loop.do(acts[word], given)
         return ""
 
     def _leave(self, client: str) -> None:
         self._wires.pop(client).close("left")
+
+    def _many(self, count: str) -> None:
+        for number in range(int(count)):
+            body = {"metadata": {"name": f"n-{number}"}}
+            self.server.store.create(resources.CONFIGMAPS, "default", body)
 
     def _compact(self, _: str) -> None:
         self.server.store.compact(resources.CONFIGMAPS)
@@ -199,7 +226,8 @@ class Script:
                 )
             return
         if "items" in document:
-            yield f"[{' '.join(item['metadata']['name'] for item in document['items'])}]"
+            names = [item["metadata"]["name"] for item in document["items"]]
+            yield f"[{' '.join(names) if len(names) < 10 else len(names)}]"
         yield from filter(None, [meta.get("name"), document.get("data", {}).get("x", "")[:4]])
         if "initial" in str(meta.get("annotations")):
             yield "initial"
@@ -267,6 +295,16 @@ class Script:
             )
         return ", ".join(told) or "none"
 
+    def _log(self, _: str) -> str:
+        """The writes of ConfigMaps that were logged since, and up to where reads were sent."""
+        told = []
+        for event in self.audit.events:
+            sent = event["annotations"].get(audit_log.SENT)
+            what = f"v+{int(sent) - self._first}" if sent else event["objectRef"].get("name", "")
+            told.append(f"{event['verb']} {what}")
+        self.audit.events.clear()
+        return ", ".join(told) or "nothing"
+
     def _facts(self, _: str) -> str:
         """The path, the other facts in their order, and the version of the last application."""
         facts = self._items("")[-1]["facts"]
@@ -282,9 +320,12 @@ class Script:
 def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     monkeypatch.setattr(connections, "_unsent_bytes", lambda _: 0)
     monkeypatch.setattr("harness.listening.reset", lambda wire: wire.close("reset"))
+    monkeypatch.setattr(audit_log, "_READS_OF", "configmaps")
     loop = Loop()
-    yield loop.do(Script, loop)
+    script = loop.do(Script, loop)
+    yield script
     loop.close()
+    script.audit.close()
 
 
 @pytest.mark.parametrize("steps", text_tables.cases(__file__, "test_fault_scripts.txt"))
