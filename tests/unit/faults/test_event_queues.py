@@ -72,9 +72,15 @@ def test_nothing_is_left_of_a_queue_that_is_closed(queue: event_queues.EventQueu
     assert (taken(queue), queue.size_bytes) == ([], 0)
 
 
-def test_nothing_comes_after_the_end_of_the_watch(queue: event_queues.EventQueue) -> None:
-    for item in (Item(b"a"), Item(b"b", ending=event_queues.Ending.END), Item(b"c")):
+@pytest.mark.parametrize("is_due", [True, False])
+def test_nothing_comes_after_the_end_of_the_watch(
+    queue: event_queues.EventQueue, is_due: bool
+) -> None:
+    end = Item(b"b", ending=END, is_due=is_due)
+    for item in (Item(b"a"), end, Item(b"c")):
         queue.put(item)
+    assert (len(queue), queue.size_bytes) == (2, 2)
+    end.is_due = True
     assert taken(queue) == [b"a", b"b"]
 
 

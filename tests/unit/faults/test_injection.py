@@ -86,13 +86,14 @@ def test_bookmarks_are_matched_on_demand_only(registry: injection.Faults) -> Non
     assert registry.strike("event", bookmark) is not None
 
 
+@pytest.mark.parametrize("chance", [0.3, 0.9])
 def test_the_dice_follow_the_seed_and_fall_for_what_could_be_hit_only(
-    registry: injection.Faults,
+    registry: injection.Faults, chance: float
 ) -> None:
     match = {"verbs": ["create"]}
-    fault = registry.add(spec(match=match, probability=0.3, seed=5, skip=3, every=2))
+    fault = registry.add(spec(match=match, probability=chance, seed=5, skip=3, every=2))
     dice, other, found = random.Random(5), msgspec.structs.replace(BIND, verb="get"), list[bool]()
-    expected = [number % 2 == 1 and dice.random() < 0.3 for number in range(100)]
+    expected = [number % 2 == 1 and dice.random() < chance for number in range(100)]
     for _ in range(103):
         assert registry.strike("request", other) is None
         assert registry.strike("request", BIND, is_possible=lambda _: False) is None

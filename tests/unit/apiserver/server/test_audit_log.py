@@ -14,8 +14,7 @@ import pytest
 from harness import clocks, errors
 from harness.apiserver.endpoints import responses
 from harness.apiserver.server import audit_log
-from harness.faults import injection
-from tests.support import faulty_servers, protobuf_messages
+from tests.support import protobuf_messages
 
 TIMEOUT_S = 20
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -247,26 +246,6 @@ def test_reads_of_ours_of_others_and_those_that_fail_are_not_noted(
     writes_only.call("GET", CONFIGMAPS)
     writes_only.call("POST", CONFIGMAPS, config("later"))
     assert _sent(path) == []
-
-
-def test_an_event_that_a_fault_holds_is_not_sent(
-    serve: Callable[..., Any], clock: faulty_servers.Clock, path: pathlib.Path
-) -> None:
-    log = audit_log.AuditLog(path, now=clocks.wall_text_us, writes_of=["resourceclaims"])
-    server = serve(make_parts=lambda: clock.parts() | {"audit": log})
-    first = _claim(server, "a")
-    server.run(lambda: server.server.faults.add(_HELD))
-    with server.watching(f"{CLAIMS}?watch=1&resourceVersion={first}") as events:
-        second = _claim(server, "b")
-        server.call("POST", CONFIGMAPS, config("later"))
-        assert _sent(path) == [("watch", first)]
-        server.run(lambda: server.server.faults.clear())
-        next(events)
-    server.call("POST", CONFIGMAPS, config("later still"))
-    assert _sent(path) == [("watch", first), ("watch", second)]
-
-
-_HELD = injection.FaultSpec(point="event", action=injection.Block())
 
 
 def test_a_write_says_when_it_was_received_and_answered(

@@ -106,7 +106,7 @@ class Log(audit_log.AuditLog):
         self.events: list[dict[str, Any]] = []
 
     def append(self, event: dict[str, Any]) -> None:
-        self.events.append(event)
+        self.events.append(event | {"annotations": dict(event["annotations"])})
 
 
 class Script:
