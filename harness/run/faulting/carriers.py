@@ -161,7 +161,7 @@ class CarrierSession:
                 self._carrier.remove(name)
             self._read(is_last=True)
             restart()
-            self._after = 0
+            self._before = self._after = 0
             self._lasting.clear()
             self._written.clear()
             for rule in self._on.values():
