@@ -67,39 +67,30 @@ def test_what_explains_nothing_is_not_named(text: str) -> None:
     assert violation.attribution == NONE
 
 
-REJECTED = "a= /reject:a a+D1 b+D1"
-
-
 @pytest.mark.parametrize(
     ("text", "change"),
     [
-        (REJECTED, {"client": "kubelet"}),
-        (REJECTED, {"uid": "uid-another"}),
-        (REJECTED, {"namespace": "elsewhere"}),
-        (REJECTED, {"resource": "pods"}),
-        (REJECTED, {"subresource": ""}),
-        *(
-            (f"a+D1 /{kind}:a b+D1", {"client": "claim-controller", "resource_version": 0})
-            for kind in ("delay-events", "drop-watch", "stale-list")
-        ),
         ("a+D2 /lose-response:a a=D1 b+D1", {"resource_version": 0}),  # it was moved later
         ("a+D2 a-D2 a+D3 /reject:a a-D3 a+D1 b+D1", {}),  # of an earlier hold
         ("a+D2 /reallocate-claims:a a-D2 a+D1 b+D1", {}),  # moved to another device
         ("b+D2 /reject:b b-D2 a+D1 b+D1", {}),  # before the second one was free
         ("b= /lose-response:b a+D1 b+D1", {}),  # a response to the second one
         ("b= a+D1 /lose-response:b b+D1", {}),
+        ("a+D1 b+D1 b-D1 b+D1", {}),  # a release by the second one
     ],
 )
 def test_a_fault_of_another_call_is_not_named(text: str, change: dict[str, Any]) -> None:
     assert _last(text, **change).attribution == NONE
 
 
-def _change(text: str) -> dict[str, int]:
+def _change(text: str) -> dict[str, Any]:
     """The fields of a fault, as in fault_edges.txt."""
-    change = {}
+    change: dict[str, Any] = {}
     for name, value in (item.split() for item in text.split(", ")):
         if name == "version":
             change["resource_version"] = int(value)
+        elif name not in ("begun", "ended"):
+            change[name] = "" if value == "-" else value
         else:
             rv, *more = re.findall(r"[-+]?\w+", value)
             change[f"{name}_ns"] = at(int(rv)) + sum(EDGES[item] for item in more)
@@ -157,6 +148,20 @@ def test_an_event_that_arrives_with_the_second_allocation_was_not_unseen() -> No
     assert _last(text, ended_ns=at(3)).attribution.endswith("b was allocated 2 versions after a")
 
 
+def test_a_state_of_an_unknown_version_is_named() -> None:
+    told = _last(". a+D1 /stale-list:@1 b+D1", resource_version=0).attribution
+    assert told.startswith(
+        "the scheduler read a state from before the allocation of a (stale-list)"
+    )
+
+
+def test_a_run_without_faults_has_no_attributions() -> None:
+    folded = hold_history.fold(language.observe("a+D1 b+D1"))
+    answer = device_exclusivity.check(folded, lambda _: None)
+    attributor = fault_attribution.Attributor(fault_records.FaultRecords(), folded.holds)
+    assert attributor.review(device_exclusivity.CHECK, answer) is answer
+
+
 def test_an_effect_has_its_object_version_and_time() -> None:
     assert _last(". a+D1 /delay-events:a>40 b+D1").faults == [
         verdicts.FaultEffect(
@@ -208,6 +213,10 @@ def test_calls_and_events_that_hit_its_objects_are_named_in_the_order_of_time() 
         "(lose-response); the event MODIFIED of a to scheduler: delay-events (delay-events)"
     )
     assert [effect.begun_ns for effect in violation.faults] == [*map(language.after, (1, 2))]
+    whole = msgspec.structs.replace(lost, subresource="", uid="uid-a")
+    assert _of_stuck([whole]).attribution.startswith("the update of resourceclaims a by scheduler:")
+    of_pod = msgspec.structs.replace(lost, resource="pods", name="p", uid="u")  # it has no uid
+    assert [effect.object for effect in _of_stuck([of_pod]).faults] == ["Pod tests/p"]
 
 
 def test_only_the_last_effect_of_a_fault_and_the_last_faults_are_named() -> None:

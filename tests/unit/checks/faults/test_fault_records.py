@@ -172,3 +172,14 @@ def test_an_effect_is_in_one_of_the_windows(begun_ns: int, windows: Any, ok: boo
 def test_an_empty_record_without_a_plan_is_harmless() -> None:
     found = fault_records.FaultRecords(exists=True, is_complete=True)
     assert fault_records.answer(found) == (True, "no fault was planned, none is recorded")
+    assert _answer(building.fault("drop-watch", required=False), windows=())[0], "it never began"
+
+
+def test_the_ends_of_the_api_server() -> None:
+    ends = [("restart-api-server", 0, 0), ("kill-process", 2, 3), ("restart-api-server", 6, 8)]
+    applied = [
+        records.FaultApplied(fault="f", kind=kind, begun_ns=5, alive_ns=alive, dead_ns=dead)
+        for kind, alive, dead in ends
+    ]
+    found = fault_records.FaultRecords(applications=applied)
+    assert fault_records.api_server_ends(found) == [(5, 5), (6, 8)]

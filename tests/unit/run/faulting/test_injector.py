@@ -129,6 +129,13 @@ def test_a_fault(begin: Callable[..., Run], case: dict[str, Any]) -> None:
         ] == case["effects"]
     if not {"abandon", "failing"} & set(case["do"]):
         assert all(item.ended_ns is not None for item in applied)
+    for item in windows:
+        times = [one.begun_ns for one in applied if one.fault == item.fault]
+        assert sorted([item.begun_ns, *times, item.ended_ns]) == [
+            item.begun_ns,
+            *times,
+            item.ended_ns,
+        ]
     if "windows" in case:
         assert {item.fault: item.applied_count for item in windows} == case["windows"]
     told = case.get("errors", {})
