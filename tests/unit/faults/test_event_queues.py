@@ -4,19 +4,15 @@ import random
 
 import pytest
 
-from harness.faults import event_queues, injection, matching
+from harness.faults import event_queues, injection
 
 Item = event_queues.Item
 
 
 @pytest.fixture
-def faults() -> injection.Faults:
-    return injection.Faults(call_later=lambda *_: None)
-
-
-@pytest.fixture
-def queue(faults: injection.Faults) -> event_queues.EventQueue:
-    return event_queues.EventQueue(faults, gone=lambda at: b"gone %d" % at, on_due=lambda: None)
+def queue() -> event_queues.EventQueue:
+    faults = injection.Faults(call_later=lambda *_: None)
+    return event_queues.EventQueue(faults, gone=lambda _: b"", on_due=lambda: None)
 
 
 def taken(queue: event_queues.EventQueue) -> list[bytes]:
@@ -24,41 +20,6 @@ def taken(queue: event_queues.EventQueue) -> list[bytes]:
     while queue.first is not None:
         found.append(queue.pop().frame)
     return found
-
-
-CLOSE, RESET, END = (event_queues.Ending[name] for name in ("CLOSE", "RESET", "END"))
-
-
-@pytest.mark.parametrize(
-    ("action", "frame", "ending", "is_due"),
-    [
-        (None, b"123456789", None, True),
-        (injection.Block(), b"123456789", None, False),
-        (injection.Delay(seconds=3), b"123456789", None, False),
-        (injection.Drop(), b"", CLOSE, True),
-        (injection.Drop(held=True), b"", CLOSE, False),
-        (injection.Gone(), b"gone 7", END, True),
-        (injection.Gone(held=True), b"gone 7", END, False),
-        (injection.Truncate(), b"1234", RESET, True),
-        (injection.Omit(), b"", None, True),
-    ],
-)
-def test_what_is_sent_of_an_event(
-    faults: injection.Faults,
-    queue: event_queues.EventQueue,
-    action: injection.Action | None,
-    frame: bytes,
-    ending: event_queues.Ending | None,
-    is_due: bool,
-) -> None:
-    match = matching.Match(event_types=("BOOKMARK",))
-    if action is not None:
-        faults.add(injection.FaultSpec(point="event", action=action, match=match))
-    facts = matching.Facts(verb="watch", path="/", event_type="BOOKMARK", resource_version=7)
-    item = queue.item(b"123456789", facts)
-    assert (item.frame, item.ending, item.is_due) == (frame, ending, is_due)
-    assert item.version == 7 * (frame == b"123456789")
-    assert (item.applied is not None) == (action is not None)
 
 
 def test_nothing_is_left_of_a_queue_that_is_closed(queue: event_queues.EventQueue) -> None:
@@ -76,7 +37,7 @@ def test_nothing_is_left_of_a_queue_that_is_closed(queue: event_queues.EventQueu
 def test_nothing_comes_after_the_end_of_the_watch(
     queue: event_queues.EventQueue, is_due: bool
 ) -> None:
-    end = Item(b"b", ending=END, is_due=is_due)
+    end = Item(b"b", ending=event_queues.Ending.END, is_due=is_due)
     for item in (Item(b"a"), end, Item(b"c")):
         queue.put(item)
     assert (len(queue), queue.size_bytes) == (2, 2)

@@ -52,14 +52,6 @@ def test_matching(registry: injection.Faults, does: str, match: str, facts: str)
     assert registry.strike("response", hit) is None
 
 
-def test_a_count_is_used_up_by_what_matches_only(registry: injection.Faults) -> None:
-    fault = registry.add(spec(count=2, match={"name": "pod-1"}))
-    other = msgspec.structs.replace(BIND, name="pod-2")
-    struck = [registry.strike("request", facts) for facts in (BIND, other, BIND, BIND)]
-    assert [applied is not None for applied in struck] == [True, False, True, False]
-    assert (fault.applied_count, fault.is_used_up) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("skip", "every", "count", "expected"),
     [
@@ -78,14 +70,6 @@ def test_matches_are_skipped_and_taken_in_turn(
     assert struck == expected
 
 
-def test_bookmarks_are_matched_on_demand_only(registry: injection.Faults) -> None:
-    bookmark = msgspec.structs.replace(BIND, verb="watch", event_type="BOOKMARK")
-    registry.add(spec(point="event", action={"type": "drop"}))
-    assert registry.strike("event", bookmark) is None
-    registry.add(spec(point="event", action={"type": "omit"}, match={"eventTypes": ["BOOKMARK"]}))
-    assert registry.strike("event", bookmark) is not None
-
-
 @pytest.mark.parametrize("chance", [0.3, 0.9])
 def test_the_dice_follow_the_seed_and_fall_for_what_could_be_hit_only(
     registry: injection.Faults, chance: float
@@ -102,31 +86,6 @@ def test_the_dice_follow_the_seed_and_fall_for_what_could_be_hit_only(
     assert fault.applied_count == sum(expected) > 10
 
 
-def test_the_oldest_fault_that_fits_wins(registry: injection.Faults) -> None:
-    registry.add(spec(name="other", match={"verbs": ["get"]}))
-    registry.add(spec(name="first", count=1))
-    registry.add(spec(name="second"))
-    struck = [registry.strike("request", BIND) for _ in range(2)]
-    assert [applied.fault for applied in struck if applied] == ["first", "second"]
-
-
-def test_what_is_held_goes_on_when_released_or_removed(registry: injection.Faults) -> None:
-    fault = registry.add(spec())
-    resumed: list[int] = []
-    for number in range(3):
-        applied = registry.strike("request", BIND)
-        assert applied is not None
-        assert applied.ended is None
-        registry.wait(applied, lambda number=number: resumed.append(number))
-        if number == 1:
-            assert registry.release(fault) == 2
-            assert resumed == [0, 1]
-    registry.remove(fault.name)
-    assert resumed == [0, 1, 2]
-    assert all(applied.ended for applied in registry.applied)
-    assert not registry.wants("request")
-
-
 def test_a_hold_of_a_fault_that_was_removed_meanwhile_does_not_wait_for_ever(
     registry: injection.Faults,
 ) -> None:
@@ -139,19 +98,6 @@ def test_a_hold_of_a_fault_that_was_removed_meanwhile_does_not_wait_for_ever(
     assert resumed == [1]
 
 
-def test_a_delay_ends_by_itself(registry: injection.Faults, clock: faulty_servers.Clock) -> None:
-    registry.add(spec(action={"type": "delay", "seconds": 1.5}))
-    applied = registry.strike("request", BIND)
-    assert applied is not None
-    resumed: list[int] = []
-    registry.wait(applied, lambda: resumed.append(1))
-    ((seconds, call),) = clock.delays
-    assert (seconds, resumed, applied.ended) == (1.5, [], None)
-    call()
-    assert resumed == [1]
-    assert applied.ended == injection.FaultTime("now", 2)
-
-
 @pytest.mark.parametrize(("what", "given", "text"), cases("is a fault", "is no fault"))
 def test_what_is_a_fault(what: str, given: str, text: str) -> None:
     if what == "is a fault":
@@ -160,12 +106,6 @@ def test_what_is_a_fault(what: str, given: str, text: str) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         spec(**json.loads(given))
     assert text in str(caught.value)
-
-
-def test_a_name_is_taken_once(registry: injection.Faults) -> None:
-    registry.add(spec(name="a"))
-    with pytest.raises(ValueError, match="not taken, got a"):
-        registry.add(spec(name="a"))
 
 
 @pytest.mark.parametrize(

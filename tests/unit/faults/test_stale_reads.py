@@ -1,64 +1,35 @@
 """Which reads may show an older state, and which version was current some time ago."""
 
 import random
+import urllib.parse
 
 import pytest
 
 from harness.faults import stale_reads
+from tests.support import text_tables
+
+ROWS = text_tables.rows(__file__, "test_stale_reads.txt")
 
 
-@pytest.mark.parametrize(
-    ("query", "is_accepted"),
-    [
-        ({}, False),
-        ({"resourceVersion": "0"}, True),
-        ({"resourceVersion": "0", "limit": "500"}, True),
-        ({"resourceVersion": "7"}, True),
-        ({"resourceVersion": "8"}, False),
-        ({"resourceVersion": "7", "limit": "500"}, False),
-        ({"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}, True),
-        ({"resourceVersion": "7", "resourceVersionMatch": "Exact"}, False),
-        ({"resourceVersion": "0", "continue": "token"}, False),
-        ({"resourceVersion": "0", "continue": ""}, False),
-        ({"resourceVersion": "7", "limit": "0"}, True),
-        ({"resourceVersion": "8", "resourceVersionMatch": "NotOlderThan"}, False),
-        ({"resourceVersion": "7", "resourceVersionMatch": "NotOlderThan", "limit": "5"}, True),
-        ({"resourceVersion": "0", "resourceVersionMatch": "Exact"}, False),
-        ({"resourceVersion": "", "resourceVersionMatch": "NotOlderThan"}, False),
-        ({"resourceVersion": "10"}, False),  # more digits
-        ({"resourceVersion": "x", "limit": "5"}, True),  # the server refuses it
-        ({"resourceVersion": "٣", "limit": "5"}, True),
-    ],
-)
-def test_reads_accept_what_is_as_new_as_they_ask(query: dict[str, str], is_accepted: bool) -> None:
-    assert stale_reads.accepts(query, 7) is is_accepted
+@pytest.mark.parametrize(("part", "columns"), [row for row in ROWS if "accepted" in row[0]])
+def test_reads_accept_what_is_as_new_as_they_ask(part: str, columns: list[str]) -> None:
+    query = dict(urllib.parse.parse_qsl(columns[0], keep_blank_values=True))
+    assert stale_reads.accepts(query, 7) is (part == "accepted")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "first", "expected"),
-    [
-        (0, 0, (8, "")),
-        (10, 0, (8, "")),  # it was current from then on
-        (10.1, 0, (6, "")),
-        (30, 0, (5, "")),
-        (30.1, 0, (5, "the oldest state that is kept, 30.0 s old")),
-        (25, 5, (5, "")),
-        (25, 6, (6, "the oldest state that is kept, 20.0 s old")),
-        (30.1, 7, (7, "the oldest state that is kept, 20.0 s old")),
-        (5, 9, (9, "the oldest state that is kept, 10.0 s old")),
-    ],
-)
-def test_the_version_of_some_seconds_ago(
-    seconds: float, first: int, expected: tuple[int, str]
-) -> None:
+@pytest.mark.parametrize("columns", [columns for part, columns in ROWS if part == "ago"])
+def test_the_version_of_some_seconds_ago(columns: list[str]) -> None:
+    asked, expected, *remark = columns
+    seconds, first = asked.removesuffix(")").split(" (")
     now = [0.0]
     times = stale_reads.VersionTimes(lambda: now[0])
     for now[0], version in ((0.0, 5), (10.0, 6), (20.0, 8), (25.0, 8)):
         times.note(version)
     now[0] = 30.0
-    assert times.ago(seconds, first=first) == expected
+    found = times.ago(float(seconds), first=int(first))
+    assert found == (int(expected), "".join(remark))
     times.clear()
-    assert times.ago(seconds) is None
+    assert times.ago(0) is None
     times.note(9)
     assert times.ago(1) == (9, "the oldest state that is kept, 0.0 s old")
 

@@ -212,8 +212,9 @@ class Script:
         *lines, rest = text.split(b"\n")
         for event in map(json.loads, lines):
             yield event["type"]
+            assert {"kind", "apiVersion"} <= event["object"].keys()
             yield from self._of(event["object"])
-        yield from ["half"] * bool(rest) + ["over"] * is_over
+        yield from [f"{len(rest)} bytes"] * bool(rest) + ["over"] * is_over
 
     def _of(self, document: dict[str, Any]) -> Iterator[str]:
         meta = document.get("metadata", {})

@@ -165,41 +165,6 @@ def test_a_watch_after_a_pipelined_write_comes_after_its_answer(
 # ---------------------------------------------------------------- watches
 
 
-def test_a_watch_that_cannot_be_resumed_says_410(live: Any) -> None:
-    live.call("POST", CONFIGMAPS, config("a"))
-    live.run(lambda: live.store.compact(resources.CONFIGMAPS))
-    with live.watching(f"{CONFIGMAPS}?watch=true&resourceVersion=1") as events:
-        (event,) = events
-    assert (event["type"], event["object"]["code"], event["object"]["reason"]) == (
-        "ERROR",
-        410,
-        "Expired",
-    )
-
-
-def test_bookmarks_bring_the_version_forward(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_streams, "BOOKMARK_INTERVAL_S", 0.05)
-    query = "watch=true&allowWatchBookmarks=true&resourceVersion=1"
-    with live.watching(f"{CONFIGMAPS}?{query}") as events:
-        live.call("POST", "/api/v1/namespaces/default/secrets", config("noise"))
-        version = live.run(lambda: live.store.resource_version)
-        for event in events:
-            assert event["type"] == "BOOKMARK"
-            assert event["object"]["kind"] == "ConfigMap"
-            if event["object"]["metadata"]["resourceVersion"] == str(version):
-                break
-
-
-def test_the_last_bookmark_comes_before_the_end(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_streams, "LAST_BOOKMARK_BEFORE_END_S", 0.9)
-    query = "watch=true&allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds="
-    with live.watching(f"{CONFIGMAPS}?{query}1") as events:
-        assert [event["type"] for event in events] == ["BOOKMARK"]
-    monkeypatch.setattr(watch_streams, "LAST_BOOKMARK_BEFORE_END_S", 1)
-    with live.watching(f"{CONFIGMAPS}?{query}1") as events:
-        assert list(events) == []
-
-
 def test_a_watcher_that_does_not_read_is_dropped(serve: Callable[..., Any]) -> None:
     limits = servers.Limits(watch_unread_bytes_max=256 * 1024)
     live = serve(make_parts=lambda: {"limits": limits})
