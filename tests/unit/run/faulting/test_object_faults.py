@@ -47,6 +47,7 @@ def move(
 ) -> tuple[list[records.FaultApplied], str]:
     fault = fake_parts.fault("moved", "reallocate-claims", times=1, interval_s=0.01)
     applied, window = fake_parts.injected(fake_parts.stage(folder, api=api), fault, ending)
+    assert window.applied_count == len(applied)
     return applied, window.error
 
 
@@ -71,7 +72,7 @@ def test_the_newest_claim_is_moved_to_the_last_free_device(
         "the claim was moved to worker-0-device-002",
     )
     now = api.get(apis.CLAIMS, "new", namespace=NAMESPACE)["metadata"]
-    assert moved.resource_version == int(now["resourceVersion"])
+    assert (moved.resource_version, moved.uid) == (int(now["resourceVersion"]), now["uid"])
     assert moved.resource_version >= int(before["metadata"]["resourceVersion"]) + 2, "two writes"
 
 
