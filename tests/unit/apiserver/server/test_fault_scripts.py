@@ -2,9 +2,9 @@
 
 A script of test_fault_scripts.txt is a row of steps; ` -> ` leads to what a step tells. `NAME: GET
 PATH BODY` is a request of the client NAME on a connection of its own, and `NAME:` what has come on
-it since. A path is one of ConfigMaps unless it begins with a slash; `+` adds a fault, `at` sets the
-time in seconds, at which timers go off; `log` tells what the audit log has since. Versions are
-counted from the first: `v+1`.
+it since; ` && ` joins requests that come at once. A path is one of ConfigMaps unless it begins with
+a slash; `+` adds a fault, `at` sets the time in seconds, at which timers go off; `log` tells what
+the audit log has since. Versions are counted from the first: `v+1`.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from harness.faults import injection
 from tests.support import faulty_servers, text_tables
 
 ADMIN, WALL, FULL = "/flake-hunt/v1/", "2026-01-01T00:00:00Z", 65_536
+INITIAL = {"k8s.io/initial-events-end": "true"}
 LISTS = ("clients", "verbs", "eventTypes")
 OF_MATCH = {*LISTS, "userAgent", "resource", "subresource", "namespace", "name", "path"}
 OF_SPEC = {"skip", "every", "count", "probability", "seed"}
@@ -158,8 +159,8 @@ class Script:
         if given:
             if wire is None or wire.ending:
                 wire = self._wires[client] = Wire(self.server, self._loop)
-            method, path, body = (*given.split(" ", 2), "", "")[:3]
-            asked = self._request(client, method, path, body)
+            split = [(*one.split(" ", 2), "", "")[:3] for one in given.split(" && ")]
+            asked = b"".join(self._request(client, *parts) for parts in split)
             self._loop.do(wire.server_side.data_received, asked)
         assert wire is not None
         return " ".join([*self._told(wire.read()), *filter(None, [wire.ending])]) or "nothing"
@@ -230,8 +231,10 @@ class Script:
             names = [item["metadata"]["name"] for item in document["items"]]
             yield f"[{' '.join(names) if len(names) < 10 else len(names)}]"
         yield from filter(None, [meta.get("name"), document.get("data", {}).get("x", "")[:4]])
-        if "initial" in str(meta.get("annotations")):
-            yield "initial"
+        if "annotations" in meta:
+            yield "initial" if meta["annotations"] == INITIAL else "annotated"
+        if document["apiVersion"].startswith("events"):
+            yield document["apiVersion"]
         if "resourceVersion" in meta:
             yield f"v+{int(meta['resourceVersion']) - self._first}"
 

@@ -27,7 +27,7 @@ class FakeCarrier:
     def __init__(self) -> None:
         self.rules: dict[str, Mapping[str, Any]] = {}
         self.calls: list[str] = []
-        self.is_gone = False
+        self.is_gone = self.is_stuck = False
         self._items: list[injection.Applied] = []
         self._sequences = itertools.count(1)
 
@@ -40,7 +40,7 @@ class FakeCarrier:
         self._note(f"remove {name}")
         self.rules.pop(name, None)
         for item in self._items:
-            if item.fault == name and item.ended is None:
+            if item.fault == name and item.ended is None and not self.is_stuck:
                 item.ended = now()
 
     def applied(self, after: int) -> Sequence[injection.Applied]:

@@ -82,6 +82,7 @@ def _does(run: Run, text: str) -> None:
         "hold": lambda: setattr(run, "held", carrier.apply(*names, lasts=True)),
         "let": lambda: setattr(run.held, "ended", fake_parts.now()),
         "drop": lambda: carrier.drop(int(names[0])),
+        "stuck": lambda: setattr(carrier, "is_stuck", True),
         "gone": lambda: setattr(carrier, "is_gone", True),
         "back": lambda: setattr(carrier, "is_gone", False),
         "failing": lambda: setattr(run.processes, "fails", True),
@@ -107,7 +108,10 @@ def _does(run: Run, text: str) -> None:
 
 
 @pytest.mark.parametrize("case", cases.read(__file__, "cases"), ids=lambda case: case["it"])
-def test_a_fault(begin: Callable[..., Run], case: dict[str, Any]) -> None:
+def test_a_fault(
+    begin: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, case: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(injector, "LASTING_TIMEOUT_S", 0.2)
     carrier = fake_parts.FakeCarrier()
     if "left" in case:
         carrier.apply(case["left"])
@@ -127,7 +131,7 @@ def test_a_fault(begin: Callable[..., Run], case: dict[str, Any]) -> None:
             + f": {item.detail}"
             for item in applied
         ] == case["effects"]
-    if not {"abandon", "failing"} & set(case["do"]):
+    if not {"abandon", "failing", "stuck"} & set(case["do"]):
         assert all(item.ended_ns is not None for item in applied)
     for item in windows:
         times = [one.begun_ns for one in applied if one.fault == item.fault]
