@@ -211,6 +211,9 @@ class Script:
             at = int(size, 16)
             text, sent, is_over = text + sent[:at], sent[at + 2 :], not at
         *lines, rest = text.split(b"\n")
+        if is_over and rest and not lines:  # a long list
+            yield from self._of(json.loads(rest))
+            rest = b""
         for event in map(json.loads, lines):
             yield event["type"]
             assert {"kind", "apiVersion"} <= event["object"].keys()

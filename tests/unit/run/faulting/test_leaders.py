@@ -2,15 +2,19 @@
 
 import pathlib
 import sys
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from harness.client import apis
+from harness.cluster import interfaces
 from harness.history import directories
 from harness.run import supervising
-from harness.run.faulting import process_faults
+from harness.run.faulting import injecting, process_faults
 from tests.support import local_servers
+from tests.unit.run.faulting import fake_parts
 
 SPACE, NAME = "default", "flake-hunt"
 OBEDIENT = [sys.executable, "-c", "import signal; signal.pause()"]
@@ -68,3 +72,56 @@ def test_a_fault_of_elected_schedulers_hits_the_leader(supervisor: supervising.S
     assert process_faults.living(supervisor, "kubelet", pids["scheduler-2"]) == "kubelet"
     supervisor.kill("scheduler-2", fault="crash")
     assert process_faults.living(supervisor, "scheduler", pids["scheduler-2"]) == "scheduler"
+
+
+class Controlled:
+    """A process of the cluster, of which every call is noted."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda **how: self.calls.append(" ".join([name, *map(str, how.values())]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "is_abandoned", "calls"),
+    [
+        ("kill-process", {"down_s": 0.0}, False, ["end True", "start_again"]),
+        ("restart-process", {"down_s": 0.0}, False, ["end False", "start_again"]),
+        ("restart-process", {"down_s": 0.0}, True, ["end False"]),
+        ("pause-process", {"seconds": 0.01}, True, ["pause", "resume"]),
+    ],
+)
+def test_a_process_of_the_cluster_is_hit_by_the_cluster(
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    keys: dict[str, Any],
+    is_abandoned: bool,
+    calls: list[str],
+) -> None:
+    theirs, processes, ending = Controlled(), fake_parts.FakeProcesses(), injecting.Ending()
+    on = interfaces.Capabilities(claim_controller_process="scheduler")
+    provider = types.SimpleNamespace(capabilities=on)
+    monkeypatch.setattr(process_faults.providers, "of", lambda _: provider)
+    ending.is_abandoned, processes.is_dead = is_abandoned, True
+    cluster = types.SimpleNamespace(controlled={"scheduler": theirs}.__getitem__)
+    stage = fake_parts.stage(tmp_path, processes, cluster=cluster)
+    stage.plan.settings["subject"]["leader_election"] = True  # it is no scheduler of the run
+    (applied,), window = fake_parts.injected(stage, fake_parts.fault("f", kind, **keys), ending)
+    assert (theirs.calls, processes.calls, window.error) == (calls, [], "")
+    assert applied.process == "scheduler"
+
+
+def test_an_elected_scheduler_is_found_by_its_lease(tmp_path: pathlib.Path) -> None:
+    server, processes = local_servers.LocalServer(), fake_parts.FakeProcesses()
+    _hold(server, "a-host_4711")
+    processes.with_pid = {4711: "scheduler-2.3"}.get  # type: ignore[attr-defined]
+    stage = fake_parts.stage(tmp_path, processes, api=apis.Api(server))
+    stage.plan.namespace = SPACE
+    elected = {"leader_election": True, "schedulers": [{"scheduler_name": NAME}]}
+    stage.plan.settings["subject"] = elected
+    (applied,), _ = fake_parts.injected(stage, fake_parts.fault("f", "kill-process", down_s=0.0))
+    assert applied.process == "scheduler-2.3"
+    assert processes.calls == ["kill scheduler-2.3 for f", "start scheduler-2"]
