@@ -31,7 +31,8 @@ def test_effects_and_windows_are_written_and_counted(tmp_path: pathlib.Path) -> 
     assert (journal.count("f"), journal.ended_count("f")) == (3, 3)
     assert fake_parts.read(path) == (written, windows), "nothing comes after the end"
     ended, failed = written
-    assert (ended.process, ended.alive_ns, failed.process) == ("scheduler", 5, "kubelet")
+    assert (ended.process, ended.detail, ended.alive_ns) == ("scheduler", "killed", 5)
+    assert failed.process == "kubelet"
     assert ended.ended_ns is not None
     assert ended.begun_ns <= ended.ended_ns <= failed.begun_ns
     assert failed.ended_ns is None

@@ -104,7 +104,7 @@ def test_a_process_of_the_cluster_is_hit_by_the_cluster(
     theirs, processes, ending = Controlled(), fake_parts.FakeProcesses(), injecting.Ending()
     on = interfaces.Capabilities(claim_controller_process="scheduler")
     provider = types.SimpleNamespace(capabilities=on)
-    monkeypatch.setattr(process_faults.providers, "of", lambda _: provider)
+    monkeypatch.setattr("harness.cluster.providers.of", lambda _: provider)
     ending.is_abandoned, processes.is_dead = is_abandoned, True
     cluster = types.SimpleNamespace(controlled={"scheduler": theirs}.__getitem__)
     stage = fake_parts.stage(tmp_path, processes, cluster=cluster)
