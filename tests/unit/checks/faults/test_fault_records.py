@@ -78,6 +78,7 @@ IN_ORDER = "lose-response took effect before it began or after it was healed"
         (TEXT, None, damages.of_another_run(damages.faults), "the records of faults are damaged"),
         (TEXT, None, damages.dropped(damages.faults, _is(records.FaultWindow)), "lose-response was never healed"),
         (TEXT, None, damages.dropped(damages.faults, _is(records.FaultApplied), first=True), "lose-response took effect 2 times, but 1 are recorded"),
+        (TEXT, None, _windows(applied_count=1), "lose-response took effect once, but 2 are recorded"),
         (TEXT, of("delay-events", required=False), None, "lose-response is not in the plan"),
         (QUIET, None, _stray, "stray is not in the plan"),
         (TEXT, of(rule={"count": 1}), None, "lose-response took effect 2 times, expected at most 1"),

@@ -23,6 +23,7 @@ def test_effects_and_windows_are_written_and_counted(tmp_path: pathlib.Path) -> 
     healed.ended_ns, before_ns = 9, tick()
     healed.errors += ["one", "two", "one"]
     assert (journal.active(), journal.begun()) == (["g", "h"], {"f", "h"})
+    journal.took_effect("h")
     journal.close(problem="two")
     journal.took_effect("f")
     journal.close()
@@ -30,6 +31,7 @@ def test_effects_and_windows_are_written_and_counted(tmp_path: pathlib.Path) -> 
     journal.write(written[0])
     assert (journal.count("f"), journal.ended_count("f")) == (3, 3)
     assert fake_parts.read(path) == (written, windows), "nothing comes after the end"
+    assert journal.failure is None
     ended, failed = written
     assert (ended.process, ended.detail, ended.alive_ns) == ("scheduler", "killed", 5)
     assert failed.process == "kubelet"
@@ -39,7 +41,7 @@ def test_effects_and_windows_are_written_and_counted(tmp_path: pathlib.Path) -> 
     assert [(it.fault, it.applied_count, it.error) for it in windows] == [
         ("f", 2, "one; two"),
         ("g", 0, "two"),
-        ("h", 0, "two"),
+        ("h", 1, "two"),
     ]
     assert windows[0].ended_ns == 9
     assert before_ns <= windows[1].ended_ns <= tick()

@@ -5,12 +5,13 @@ import pathlib
 import msgspec
 import pytest
 
+from harness import concurrency
 from harness.client import apis
 from harness.cluster.fake_nodes import fake_world
 from harness.cluster.interfaces import Capabilities
 from harness.history import records
 from harness.model.objects import Object
-from harness.run.faulting import injecting
+from harness.run.faulting import injecting, object_faults
 from harness.scenario import pool_specs
 from tests.support import local_servers
 from tests.unit.run.faulting import fake_parts
@@ -46,6 +47,7 @@ def move(
     api: apis.Api, folder: pathlib.Path, ending: injecting.Ending | None = None
 ) -> tuple[list[records.FaultApplied], str]:
     fault = fake_parts.fault("moved", "reallocate-claims", times=1, interval_s=0.01)
+    folder.mkdir(exist_ok=True)
     applied, window = fake_parts.injected(fake_parts.stage(folder, api=api), fault, ending)
     assert window.applied_count == len(applied)
     return applied, window.error
@@ -76,13 +78,36 @@ def test_the_newest_claim_is_moved_to_the_last_free_device(
     assert moved.resource_version >= int(before["metadata"]["resourceVersion"]) + 2, "two writes"
 
 
-def test_what_is_not_in_use_or_has_no_other_device_stays(
+def test_what_is_not_in_use_is_being_deleted_or_has_no_other_device_stays(
     api: apis.Api, tmp_path: pathlib.Path
 ) -> None:
-    allocate(api, "unused", "worker-0-device-000", reserved=False)
+    allocate(api, "used", "worker-0-device-000")
+    going = allocate(api, "going", "worker-0-device-001")
+    meta = {"finalizers": ["x/y"], "labels": {}}
+    api.patch(apis.CLAIMS, "going", {"metadata": meta}, namespace=NAMESPACE)
+    api.delete(apis.CLAIMS, going["metadata"]["name"], namespace=NAMESPACE)
+    allocate(api, "unused", "worker-0-device-002", reserved=False)
     ending = injecting.Ending()
-    ending.over.set()
+    concurrency.spawn("over", lambda: (ending.over.wait(0.1), ending.over.set()))
     assert "no claim could be moved" in move(api, tmp_path, ending)[1]
+    api.delete(apis.CLAIMS, "unused", namespace=NAMESPACE)
+    (moved,), _ = move(api, tmp_path / "again")
+    assert moved.name == "used"
+
+
+def test_objects_are_touched_one_after_the_other(api: apis.Api, tmp_path: pathlib.Path) -> None:
+    for name in "ab":
+        allocate(api, name, f"worker-0-device-00{'ab'.index(name)}")
+    keys = {"resource": "resourceclaims", "rate_per_s": 100, "duration_s": 0.2}
+    stage = fake_parts.stage(tmp_path, api=api)
+    applied, window = fake_parts.injected(stage, fake_parts.fault("f", "touch-objects", **keys))
+    assert (window.error, window.applied_count) == ("", len(applied))
+    assert 2 <= len(applied) <= 21
+    assert [item.name for item in applied[:4]] == ["a", "b", "a", "b"][: len(applied)]
+    last = api.get(apis.CLAIMS, applied[-1].name, namespace=NAMESPACE)["metadata"]
+    assert last["annotations"][object_faults.ANNOTATION] == str(len(applied))
+    assert (applied[-1].uid, applied[-1].namespace) == (last["uid"], NAMESPACE)
+    assert applied[-1].resource_version == int(last["resourceVersion"])
 
 
 @pytest.mark.parametrize("drawn_by", ["", "nemesis"])
