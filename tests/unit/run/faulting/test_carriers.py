@@ -109,7 +109,7 @@ class Script:
         self.carrier.faults.release(self.carrier.faults.get(name))
 
     def _read(self, how: str = "") -> str:
-        """What was journaled since: fault, kind, from when to when, and what it did."""
+        """Tell what was journaled since: fault, kind, from when to when, and what it did."""
         self.session.read(is_last=how == "last")
         told = [
             f"{item.fault} {item.kind or '-'} {item.begun_ns}-{item.ended_ns or 'x'} {item.detail}"

@@ -1,4 +1,4 @@
-"""What is written of effects and windows, and what is counted."""
+"""Effects and windows of faults: how they are written and counted."""
 
 import pathlib
 

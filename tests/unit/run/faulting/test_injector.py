@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness import clocks
+from harness import clocks, concurrency, errors
 from harness.cluster import components
 from harness.history import plans
 from harness.run.faulting import carriers, injector
@@ -159,3 +159,20 @@ def test_restarts_of_the_api_server_wait_for_each_other(begin: Any) -> None:
     assert [item.error for item in windows] == ["", ""]
     first, second = sorted(applied, key=lambda item: item.begun_ns)
     assert first.alive_ns <= first.dead_ns <= first.ended_ns <= second.begun_ns
+
+
+def test_a_fault_that_does_not_end_and_a_journal_that_fails_are_told(
+    begin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(injector, "HEAL_TIMEOUT_S", 0.1)
+    run, over = begin(fake_parts.fault("it", "kill-process")), concurrency.Event("over")
+    monkeypatch.setattr(run.processes, "kill", lambda *_, **__: over.wait())
+    run.start()
+    wait(lambda: run.journal.count("it"), "the kill")
+    run.injector.require_journal()
+    run.injector.heal()
+    over.set()
+    assert "`fault it` did not end within 0.1 s" in fake_parts.read(run.path)[1][0].error
+    run.journal.failure = errors.StorageError("full")
+    with pytest.raises(errors.StorageError):
+        run.injector.require_journal()
