@@ -86,6 +86,7 @@ def _does(run: Run, text: str) -> None:
         "gone": lambda: setattr(carrier, "is_gone", True),
         "back": lambda: setattr(carrier, "is_gone", False),
         "failing": lambda: setattr(run.processes, "fails", True),
+        "stubborn": lambda: setattr(run.processes, "kill", lambda *_, **__: 1 / 0),
         "dead": lambda: setattr(run.processes, "is_dead", True),
         "pause": lambda: clocks.sleep(0.3),
         "heal": it.heal,
@@ -131,7 +132,7 @@ def test_a_fault(
             + f": {item.detail}"
             for item in applied
         ] == case["effects"]
-    if not {"abandon", "failing", "stuck"} & set(case["do"]):
+    if not {"abandon", "failing", "stubborn", "stuck"} & set(case["do"]):
         assert all(item.ended_ns is not None for item in applied)
     for item in windows:
         times = [one.begun_ns for one in applied if one.fault == item.fault]
