@@ -60,11 +60,13 @@ def world(tmp_path: pathlib.Path) -> World:
 
 
 def test_a_node_comes_back_without_its_pods(world: World) -> None:
+    others = [{"key": "x/y", "effect": "NoSchedule"}]
+    world.api.patch(apis.NODES, LOST, {"spec": {"taints": others}})
     applied = world.lose(down_s=0.0)
     assert world.processes.calls == ["kill scheduler for lost", "start scheduler"]
     assert world.pods() == [f"on-{OTHER}"]
     assert world.ready() == "True"
-    assert not world.nodes()[LOST]["spec"].get("taints")
+    assert world.nodes()[LOST]["spec"]["taints"] == others
     assert applied.detail == "worker-1 was lost and came back"
 
 
@@ -85,7 +87,8 @@ def test_a_lost_node_is_tainted_until_it_is_healed(world: World) -> None:
 
 def test_a_node_that_never_comes_back_is_removed_with_its_slices(world: World) -> None:
     concurrency.spawn("over", lambda: (world.ending.over.wait(0.3), world.ending.over.set()))
-    applied = world.lose(comes_back=False)
+    applied = world.lose(comes_back=False, down_s=0.0)
+    assert world.ending.over.is_set(), "its pods are deleted until then"
     assert list(world.nodes()) == [OTHER]
     slices = [item["spec"]["nodeName"] for item in world.api.list(apis.SLICES).items]
     assert slices == [OTHER]
@@ -109,6 +112,7 @@ def reboot(
 ) -> tuple[pathlib.Path, list[records.FaultApplied], list[str]]:
     """Reboot the node twice; return the state of its kubelet, the effects, and the calls."""
     processes = fake_parts.FakeProcesses()
+    processes.drivers_of_lost_node = ("driver",)
     stage = fake_parts.stage(folder, processes)
     state = stage.directory.kubelet_state("scheduler")
     (state / "checkpoints").mkdir(parents=True)
@@ -124,7 +128,8 @@ def test_after_a_reboot_no_device_of_the_node_is_ready(tmp_path: pathlib.Path) -
     for node, prepared in (("worker-0", PREPARED.prepared), ("worker-1", {})):
         [kept] = claim_infos.Checkpoint(state / "checkpoints" / f"{node}.json").load()
         assert (kept.pods, kept.prepared) == (PREPARED.pods, prepared)
-    assert calls == ["kill scheduler for boot", "start scheduler"] * 2
+    killed = ["kill scheduler for boot", "kill driver for boot"]
+    assert calls == [*killed, "start driver", "start scheduler"] * 2
     assert [item.detail for item in applied] == ["worker-1 was rebooted"] * 2
     assert len((state / "boots/worker-1").read_text()) == 36
 
