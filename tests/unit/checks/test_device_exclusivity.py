@@ -47,12 +47,18 @@ def test_there_is_no_false_alarm(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "verdict"), [("a+D1 a~ b+D1 c+D2", VALID), ("a+D1 b+D1 c+D2", INVALID)]
+    ("text", "verdict"),
+    [
+        ("a+D1 a~ b+D1 c+D2 d+D3!", VALID),
+        ("a+D1 b+D1 c+D2 d+D3!", INVALID),
+        ("a+D1 b+D1 c+D2 d+D3%", INVALID),
+    ],
 )
 def test_allocations_and_devices_are_counted(text: str, verdict: verdicts.Verdict) -> None:
     result = _check(text)
     assert (result.verdict, result.examined_count) == (verdict, 3)
     assert "3 allocations of 2 devices" in result.reason
+    assert ("1 double allocation of 1 device" in result.reason) is (verdict is INVALID)
 
 
 @pytest.mark.parametrize("text", _cases("nothing"))
@@ -63,13 +69,20 @@ def test_nothing_examined_is_unknown(text: str) -> None:
 
 
 def test_a_violation_says_everything_in_words() -> None:
-    [violation] = verdicts.double_allocations([_check("a+D1 a^p b+D1 b^q b^r a~")])
+    body = language.observe("a+D1 a^p b+D1 b^q b^r a~")
+    body[4:7] = language.replaced(body[4:7], '"tests"', '"others"')  # of claim b
+    found = device_exclusivity.check(hold_history.fold(body), lambda _: None)
+    [violation] = verdicts.double_allocations([found])
     assert violation.text == (
         "Device gpu.example/pool/D1 was allocated to claim tests/a (uid uid-a) at resourceVersion 1, "
-        "and again to claim tests/b (uid uid-b) at resourceVersion 3, while the first still held it; "
+        "and again to claim others/b (uid uid-b) at resourceVersion 3, while the first still held it; "
         "both held it until resourceVersion 6. Pods: p and q, r."
     )
     assert violation.device == "gpu.example/pool/D1"
+    assert violation.resource_versions == [1, 3, 6]
+    named = [f"{item.kind} {item.namespace}/{item.name}" for item in violation.objects]
+    claims, pods = ["tests/a", "others/b"], ["others/q", "others/r", "tests/p"]
+    assert named == [*(f"ResourceClaim {it}" for it in claims), *(f"Pod {it}" for it in pods)]
     assert violation.holders == [
         verdicts.Holder(
             uid="uid-a",
@@ -83,7 +96,7 @@ def test_a_violation_says_everything_in_words() -> None:
         ),
         verdicts.Holder(
             uid="uid-b",
-            namespace="tests",
+            namespace="others",
             name="b",
             held_from_rv=3,
             held_until_rv=None,

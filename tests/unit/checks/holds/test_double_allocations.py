@@ -112,6 +112,7 @@ def by_pandas_at_once(histories: list[list[hold_history.Hold]]) -> dict[int, lis
 
 def test_what_is_listed_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(double_allocations, "LISTED_MAX", 2)
+    monkeypatch.setattr(double_allocations, "PAIRS_AT_ONCE", 3)
     draw = random.Random(15)
     for _ in range(max(40, brute_force.HISTORIES // 100)):
         rows = in_order(random_holds(draw))

@@ -1,12 +1,14 @@
 """Folding against a walk through the truth of random histories, which knows no intervals."""
 
+import json
 import random
 from collections.abc import Iterator
 
 import pandas as pd
 import pytest
 
-from harness.checks.holds import double_allocations, hold_history
+from harness.checks.holds import double_allocations, hold_history, live_spotter
+from harness.history import records
 from tests.histories import dense_histories, hold_lists, language
 from tests.support import brute_force
 
@@ -42,9 +44,23 @@ def _drawn(*, gaps: float) -> Iterator[tuple[random.Random, str]]:
 
 def test_holds_are_what_a_walk_through_the_truth_sees() -> None:
     for _, text in _drawn(gaps=0):
-        folded = hold_history.fold(language.observe(text))
-        assert _occupied(folded) == dense_histories.occupied(text), text
+        body, occupied = language.observe(text), dense_histories.occupied(text)
+        folded = hold_history.fold(body)
+        assert _occupied(folded) == occupied, text
         assert _found(folded) == dense_histories.doubles(text), text
+        first = min((rv for (_, rv), uids in occupied.items() if len(uids) > 1), default=0)
+        device, *claims = _spotted(body) or ("",)
+        assert (claims != []) is (first > 0), text
+        assert set(claims) <= occupied[device, first], text
+
+
+def _spotted(body: list[records.Body]) -> tuple[str, str, str] | None:
+    spotter = live_spotter.Spotter()
+    for item in body:
+        if isinstance(item, records.Observation) and item.resource == language.CLAIMS:
+            obj = json.loads(bytes(item.object))
+            spotter.note(obj["metadata"]["uid"], None if item.type == "DELETED" else obj)
+    return spotter.found
 
 
 def test_neither_a_gap_nor_a_record_that_breaks_off_makes_a_false_alarm() -> None:
@@ -119,6 +135,7 @@ def test_streams_know_what_was_listed_and_what_is_left() -> None:
     assert claims.live == claims.final == {"uid-b": 2}
     assert (claims.observed, folded.last_rv) == (3, 5)
     assert not folded.stream("never-heard-of").has_first_list
+    assert _fold("a+D1 b+D2 [ a~ ]").stream(language.CLAIMS).live == {"uid-b": 2}
 
 
 # ------------------------------------------------------------------------------------- order
@@ -150,5 +167,7 @@ def test_a_version_before_that_of_a_list_comes_too_late_after_it() -> None:
     )
     folded = hold_history.fold([language.listed(language.CLAIMS, "first", 2), first, second, third])
     assert folded.stream(language.CLAIMS).disordered == [1]
+    again = [first, language.listed(language.CLAIMS, "relist", 4), third]
+    assert hold_history.fold(again).stream(language.CLAIMS).disordered == [4]
     older = hold_history.fold([first, third, language.listed(language.CLAIMS, "relist", 1), second])
     assert older.stream(language.CLAIMS).disordered == [2]

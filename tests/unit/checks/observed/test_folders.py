@@ -26,6 +26,9 @@ class Everything(folders.Folder):
     def see_any(self, seen: observations.SeenAny) -> None:
         self.seen.append(seen.resource)
 
+    def see_new_claim(self, seen: observations.SeenClaim) -> None:
+        self.seen.append(f"new {seen.type}")
+
     def see_final(self, seen: observations.SeenAny) -> None:
         self.seen.append(f"final {seen.resource}")
 
@@ -52,10 +55,13 @@ def observed(
 def test_observations_at_once_are_seen_in_the_order_of_the_records(form: Any) -> None:
     gap = language.gap("pods", 5, 1)
     pods, everything = [observed("pods")] * 3, Everything()
-    body = [*pods, gap, observed("leases"), *pods, observed("pods", "FINAL")]
-    folders.fold(form(body), everything)
-    three = ["pods"] * 3
-    assert everything.seen == [*three, "gap 5", "leases", *three, "final pods", "end 3"]
+    claims = [observed("resourceclaims", kind) for kind in ("MODIFIED", "ADDED", "LISTED")]
+    last = msgspec.structs.replace(observed("pods", "FINAL"), ts_ns=4)
+    final = [observed("pods", "FINAL"), last]
+    folders.fold(form([*pods, gap, observed("leases"), *pods, *claims, *final]), everything)
+    three, new = ["pods"] * 3, ["new ADDED", "new LISTED"]
+    seen = [it for it in everything.seen if it != "resourceclaims"]
+    assert seen == [*three, "gap 5", "leases", *three, *new, *["final pods"] * 2, "end 4"]
 
 
 @pytest.mark.parametrize("broken", [b"[]", b"{}", b'{"metadata": {"name": "x"}}', b"\xff"])
@@ -115,3 +121,12 @@ def test_a_line_of_another_form_is_decoded_as_its_record(unusual: bytes) -> None
     usual = observations.decode(journal_reader.decode_record(unusual))
     assert msgspec.structs.replace(seen, line=usual.line) == usual
     assert seen.content == usual.content
+
+
+def test_parts_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observations, "BYTES_MAX", 10)
+    parts, kept = observations.DecodedParts(bytes.decode), []
+    for content in (b"aaaa", b"bbbb", b"aaaa", b"cccc", b"dddd", b"eeee"):
+        assert parts[content] == content.decode()
+        kept.append(len(parts))
+    assert kept == [1, 2, 2, 1, 2, 1]

@@ -58,6 +58,11 @@ def test_a_double_allocation_names_both_schedulers() -> None:
         "scheduler (one)",
         "scheduler-2 (two)",
     ]
+    alone = protocol.Evidence(_plan("one"), given)
+    assert scheduler_attribution.review(alone, device_exclusivity.CHECK, found) is found
+    evidence.plan.settings["subject"]["leader_election"] = True
+    again = scheduler_attribution.review(evidence, device_exclusivity.CHECK, found)
+    assert "the leader changed" in verdicts.double_allocations([again])[0].schedulers
 
 
 @pytest.mark.parametrize(
