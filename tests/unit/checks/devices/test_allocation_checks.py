@@ -15,8 +15,9 @@ from harness.checks.devices import (
     reachable_devices,
     requested_devices,
 )
+from harness.checks.holds import hold_history
 from harness.history import plans
-from tests.histories import building, judged_runs, placements
+from tests.histories import building, judged_runs, language, placements
 from tests.histories.placements import (
     claim,
     device,
@@ -83,6 +84,8 @@ WORDS: dict[str, Any] = {
     "NUMA1": {"attributes": {"numa": 1}},
     "SHAREABLE": {"allowMultipleAllocations": True},
     "FULL_NAME": {"capacity": {"requests": {"gpu.example/memory": "2Gi"}}},
+    "FULL_AMOUNT": {"consumedCapacity": {"gpu.example/memory": "8Gi"}},
+    "NO_AMOUNTS": {"consumedCapacity": {}},
     "CORES": {"consumedCapacity": {"cores": "1"}},
     "TOLERATIONS": {"tolerations": TOLERATIONS},
     "FIRST_ONE": {"tolerations": TOLERATIONS[:1]},
@@ -90,6 +93,7 @@ WORDS: dict[str, Any] = {
         "tolerations": [TOLERATIONS[0], {**TOLERATIONS[1], "tolerationSeconds": 6}]
     },
     "KEY": {"tolerations": [{"key": "k"}]},
+    "FOR_NO_TIME": {"tolerations": [{"key": "k", "tolerationSeconds": 0}]},
     "DEFAULTS": {"tolerations": [{"key": "k", "operator": "Equal", "value": ""}]},
     "READY": READY,
     "FAILING": FAILING,
@@ -268,6 +272,21 @@ def test_a_result_for_another_request_is_not_examined_for_copies() -> None:
     assert why.startswith("a result names a request that its claim lacks")
 
 
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        ("a+D1 [ a~ ] a+D1", [1, 3]),
+        ("a+D1 b+D2 a^p a=D2", [1, 2, 4]),
+        ("a+D1 [ a-D1 ] a+D1", [1, 3]),
+        ("a+D1 b+D1 b~ c+D1", [1, 2, 4]),
+    ],
+)
+def test_each_change_of_an_allocation_is_one(text: str, versions: list[int]) -> None:
+    history = hold_history.fold(language.observe(text))
+    made = allocation_judging.Allocations(history, device_catalogue.DeviceCatalogue())
+    assert made.versions.tolist() == versions
+
+
 def _asked(case: allocation_judging.Case) -> allocation_judging.Wrong:
     return allocation_judging.Wrong(f"{case.grant.results[0].device} {case.version}")
 
@@ -306,6 +325,9 @@ def test_news_of_several_watches_are_put_in_order() -> None:
     assert [catalogue.epoch(version) for version in (3, 4, 5, 6, 7)] == [0, 1, 1, 3, 3]
     catalogue.see_node(placements.observed(node("n2"), 4))
     assert catalogue.news == [3, 4, 5, 5]
+    for resource in ("nodes", "resourceslices"):
+        catalogue.see_gap(language.gap(resource, 5))
+    assert catalogue.gaps == {"nodes", "resourceslices"}
 
 
 def test_a_device_is_shareable_if_it_was_in_any_version() -> None:

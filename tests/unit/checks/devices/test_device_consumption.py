@@ -230,7 +230,7 @@ def test_an_amount_that_follows_from_another_version_of_the_slice_is_believed() 
     later = [
         *slices(),
         *small,
-        *language.replaced(slices(5), '"4Gi"}', '"4Gi", "requestPolicy": {}}'),
+        *language.replaced(slices(5), '"4Gi"}', f'"4Gi", "requestPolicy": {DEFAULT}}}'),
     ]
     assert judged(later).verdict is INVALID
 

@@ -25,6 +25,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "NANOS": {"validRange": {"min": "0", "step": "5n"}},
     "EXBIBYTES": {"validRange": {"min": "1", "step": "1Ei"}},
     "VALUES": {"default": "2", "validValues": ["2", "4", "1Ki"]},
+    "UNORDERED": {"validValues": ["8", "4", "2"]},
     "FRACTIONS": {"default": "500m", "validRange": {"min": "500m", "step": "500m"}},
 }
 MEMORY: dict[str, Any] = {"memory": {"value": "10"}}

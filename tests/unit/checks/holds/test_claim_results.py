@@ -54,3 +54,17 @@ def test_all_results_of_a_device_say_together_how_it_is_held(
     results: list[dict[str, Any]], how: claim_events.Held
 ) -> None:
     assert held(*results) == {"d/p/x": how}
+
+
+@pytest.mark.parametrize(
+    ("request_name", "asked"),
+    [("r", 1), ("f/x", 2), ("f/y", 3), *((it, None) for it in ("f", "f/z", "r/x", "x", "q", ""))],
+)
+def test_a_share_has_what_its_request_or_its_alternative_asks_for(
+    request_name: str, asked: int | None
+) -> None:
+    one, two, three = ({"capacity": {"requests": {"memory": f"{it}Gi"}}} for it in (1, 2, 3))
+    options = [{"name": "x", **two}, {"name": "y", **three}]
+    requests = [{"name": "r", "exactly": one}, {"name": "f", "firstAvailable": options}]
+    [how] = held(SHARE | {"request": request_name}, requests=requests).values()
+    assert [share.asked for share in how.shares] == [asked and (("memory", f"{asked}Gi"),)]

@@ -138,6 +138,14 @@ def test_streams_know_what_was_listed_and_what_is_left() -> None:
     assert _fold("a+D1 b+D2 [ a~ ]").stream(language.CLAIMS).live == {"uid-b": 2}
 
 
+def test_holds_that_were_asked_for_do_not_outlast_a_list_without_their_claim() -> None:
+    folded = _fold("a+D1")
+    assert folded.holds.open_count == 1
+    folded.see_gap(language.gap(language.CLAIMS, 1))
+    folded.see_list(language.listed(language.CLAIMS, "relist", 3))
+    assert folded.holds.open_count == 0
+
+
 # ------------------------------------------------------------------------------------- order
 
 
@@ -149,7 +157,7 @@ def test_without_final_lists_holds_last_to_the_newest_event() -> None:
         if getattr(record, "purpose", "first") == "first" and getattr(record, "type", "") != "FINAL"
     ]
     folded = hold_history.fold(events)
-    assert folded.last_rv == 4
+    assert folded.last_rv == hold_history.fold(events[::-1]).last_rv == 4
     assert _found(folded) == {("gpu.example/pool/D1", frozenset({"uid-a", "uid-b"}))}
 
 

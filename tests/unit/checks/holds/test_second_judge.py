@@ -50,7 +50,7 @@ class _Cluster:
     def __init__(self, seed: int) -> None:
         self._dice = random.Random(seed)
         self._rv, self._count = self._dice.choice([0, 2**61]), 0
-        self._late = 5 * (seed % 2)  # versions before a gap of which the recorder is not sure
+        self._late = 9 * (seed % 2)  # versions before a gap of which the recorder is not sure
         self._live: dict[str, dict[str, Any]] = collections.defaultdict(dict)
 
     def record(self) -> list[records.Body]:
@@ -59,7 +59,7 @@ class _Cluster:
         found: list[records.Body] = [it for it in before if it.resource == observations.SLICES]
         found += [*self._list(language.CLAIMS, "first"), *self._list(language.PODS, "first")]
         for _ in range(dice.randrange(30)):
-            found += self._gap() if dice.random() < 0.1 else [self._commit()]
+            found += self._gap() if dice.random() < 0.15 else [self._commit()]
         found += [*self._list(language.CLAIMS, "final"), *self._list(language.PODS, "final")]
         return found[: dice.choice([len(found), dice.randrange(len(found))])]
 
