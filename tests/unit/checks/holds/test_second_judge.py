@@ -54,7 +54,7 @@ class _Cluster:
         self._live: dict[str, dict[str, Any]] = collections.defaultdict(dict)
 
     def record(self) -> list[records.Body]:
-        """What a recorder writes down, which may break off."""
+        """The records of a recorder, which may break off."""
         dice, before = self._dice, [self._commit() for _ in range(self._dice.randrange(9))]
         found: list[records.Body] = [it for it in before if it.resource == observations.SLICES]
         found += [*self._list(language.CLAIMS, "first"), *self._list(language.PODS, "first")]

@@ -1,4 +1,4 @@
-"""What is known of a pod from its versions, one after the other."""
+"""The milestones of a pod and of its claims, from its versions one after the other."""
 
 import math
 from typing import Any
