@@ -115,7 +115,7 @@ def test_what_is_listed_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(double_allocations, "PAIRS_AT_ONCE", 3)
     draw = random.Random(15)
     for _ in range(max(40, brute_force.HISTORIES // 100)):
-        rows = in_order(random_holds(draw))
+        rows = in_order([hold for _ in range(3) for hold in random_holds(draw)])
         pairs = by_brute_force(rows)
         lengths = [len(versions(rows[one]) & versions(rows[two])) for one, two in pairs]
         longest = [pairs[lengths.index(max(lengths))]] if pairs else []
