@@ -71,15 +71,3 @@ class RawConnection:
         }
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         self.socket.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
-
-    def rest(self) -> tuple[bytes, str]:
-        """Everything up to the end, and how it ended: `reset` or `closed`."""
-        text = bytearray()
-        while True:
-            try:
-                data = self.socket.recv(1 << 20)
-            except ConnectionResetError:
-                return bytes(text), "reset"
-            if not data:
-                return bytes(text), "closed"
-            text += data

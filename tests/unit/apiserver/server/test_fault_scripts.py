@@ -26,6 +26,7 @@ from harness.faults import injection
 from tests.support import faulty_servers, text_tables
 
 ADMIN, WALL, FULL = "/flake-hunt/v1/", "2026-01-01T00:00:00Z", 65_536
+CONFIGMAPS = resources.CONFIGMAPS
 INITIAL = {"k8s.io/initial-events-end": "true"}
 LISTS = ("clients", "verbs", "eventTypes")
 OF_MATCH = {*LISTS, "userAgent", "resource", "subresource", "namespace", "name", "path"}
@@ -110,6 +111,10 @@ class Log(audit_log.AuditLog):
         self.events.append(event | {"annotations": dict(event["annotations"])})
 
 
+def named(number: int) -> dict[str, Any]:
+    return {"metadata": {"name": f"n-{number}"}}
+
+
 class Script:
     def __init__(self, loop: Loop) -> None:
         self._loop, self._wires, self.audit = loop, dict[str, Wire](), Log()
@@ -135,24 +140,18 @@ class Script:
             return getattr(self, "_" + {"+": "add", "-": "remove"}.get(word, word))(given)
         if word == "at":
             self._loop.now = float(given)
-        acts = {"at": str, "leave": self._leave, "many": self._many}
-        acts |= {"compact": self._compact, "stop": self._stop}
-        self._loop.do(acts[word], given)
+        store, server = self.server.store, self.server
+        acts: dict[str, Callable[[], object]] = {
+            "at": lambda: None,
+            "leave": lambda: self._wires.pop(given).close("left"),
+            "many": lambda: [
+                store.create(CONFIGMAPS, "default", named(n)) for n in range(int(given))
+            ],
+            "compact": lambda: store.compact(CONFIGMAPS),
+            "stop": lambda: asyncio.ensure_future(server.stop(timeout_s=5)),
+        }
+        self._loop.do(acts[word])
         return ""
-
-    def _leave(self, client: str) -> None:
-        self._wires.pop(client).close("left")
-
-    def _many(self, count: str) -> None:
-        for number in range(int(count)):
-            body = {"metadata": {"name": f"n-{number}"}}
-            self.server.store.create(resources.CONFIGMAPS, "default", body)
-
-    def _compact(self, _: str) -> None:
-        self.server.store.compact(resources.CONFIGMAPS)
-
-    def _stop(self, _: str) -> None:
-        self._stopping = asyncio.ensure_future(self.server.stop(timeout_s=5))
 
     def _ask(self, client: str, given: str) -> str:
         wire = self._wires.get(client)
@@ -187,11 +186,10 @@ class Script:
 
     def _told(self, sent: bytes) -> Iterator[str]:
         while sent:
-            if not sent.startswith(b"HTTP/1.1"):  # the watch goes on
-                yield from self._told_events(sent)
-                return
-            head, _, sent = sent.partition(b"\r\n\r\n")
-            yield head.split()[1].decode()
+            head = b"chunked"  # a watch goes on
+            if sent.startswith(b"HTTP/1.1"):
+                head, _, sent = sent.partition(b"\r\n\r\n")
+                yield head.split()[1].decode()
             if b"chunked" in head:
                 yield from self._told_events(sent)
                 return
