@@ -17,7 +17,7 @@ from tests.support import local_servers
 from tests.unit.run.faulting import fake_parts
 
 NAMESPACE = "ns"
-POOLS = pool_specs.PoolsSpec(nodes=1, devices_per_node=3)
+POOLS = pool_specs.PoolsSpec(nodes=1, devices_per_node=4)
 
 
 @pytest.fixture
@@ -47,7 +47,6 @@ def move(
     api: apis.Api, folder: pathlib.Path, ending: injecting.Ending | None = None
 ) -> tuple[list[records.FaultApplied], str]:
     fault = fake_parts.fault("moved", "reallocate-claims", times=1, interval_s=0.01)
-    folder.mkdir(exist_ok=True)
     applied, window = fake_parts.injected(fake_parts.stage(folder, api=api), fault, ending)
     assert window.applied_count == len(applied)
     return applied, window.error
@@ -67,32 +66,35 @@ def test_the_newest_claim_is_moved_to_the_last_free_device(
     before = allocate(api, "new", "worker-0-device-001")
     (moved,), _ = move(api, tmp_path)
     assert device_of(api, "old") == "worker-0-device-000"
-    assert device_of(api, "new") == "worker-0-device-002"
+    assert device_of(api, "new") == "worker-0-device-003"
     assert (moved.name, moved.namespace, moved.detail) == (
         "new",
         NAMESPACE,
-        "the claim was moved to worker-0-device-002",
+        "the claim was moved to worker-0-device-003",
     )
     now = api.get(apis.CLAIMS, "new", namespace=NAMESPACE)["metadata"]
     assert (moved.resource_version, moved.uid) == (int(now["resourceVersion"]), now["uid"])
     assert moved.resource_version >= int(before["metadata"]["resourceVersion"]) + 2, "two writes"
 
 
-def test_what_is_not_in_use_is_being_deleted_or_has_no_other_device_stays(
+def test_what_is_not_in_use_or_is_being_deleted_stays(
     api: apis.Api, tmp_path: pathlib.Path
 ) -> None:
     allocate(api, "used", "worker-0-device-000")
-    going = allocate(api, "going", "worker-0-device-001")
-    meta = {"finalizers": ["x/y"], "labels": {}}
-    api.patch(apis.CLAIMS, "going", {"metadata": meta}, namespace=NAMESPACE)
-    api.delete(apis.CLAIMS, going["metadata"]["name"], namespace=NAMESPACE)
+    allocate(api, "going", "worker-0-device-001")
+    api.patch(apis.CLAIMS, "going", {"metadata": {"finalizers": ["x/y"]}}, namespace=NAMESPACE)
+    api.delete(apis.CLAIMS, "going", namespace=NAMESPACE)
     allocate(api, "unused", "worker-0-device-002", reserved=False)
+    (moved,), _ = move(api, tmp_path)
+    assert (moved.name, device_of(api, "used")) == ("used", "worker-0-device-003")
+
+
+def test_without_a_free_device_no_claim_is_moved(api: apis.Api, tmp_path: pathlib.Path) -> None:
+    for number in range(4):
+        allocate(api, f"c-{number}", f"worker-0-device-00{number}")
     ending = injecting.Ending()
     concurrency.spawn("over", lambda: (ending.over.wait(0.1), ending.over.set()))
     assert "no claim could be moved" in move(api, tmp_path, ending)[1]
-    api.delete(apis.CLAIMS, "unused", namespace=NAMESPACE)
-    (moved,), _ = move(api, tmp_path / "again")
-    assert moved.name == "used"
 
 
 def test_objects_are_touched_one_after_the_other(api: apis.Api, tmp_path: pathlib.Path) -> None:
