@@ -87,6 +87,7 @@ def test_what_is_not_in_use_or_is_being_deleted_stays(
     allocate(api, "unused", "worker-0-device-002", reserved=False)
     (moved,), _ = move(api, tmp_path)
     assert (moved.name, device_of(api, "used")) == ("used", "worker-0-device-003")
+    assert device_of(api, "going") == "worker-0-device-001"
 
 
 def test_without_a_free_device_no_claim_is_moved(api: apis.Api, tmp_path: pathlib.Path) -> None:
