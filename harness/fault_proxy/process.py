@@ -88,6 +88,7 @@ class _Proxy:
                 server.close()
             faults.clear()
             await asyncio.gather(*(client.stop(timeout_s=STOP_TIMEOUT_S) for client in clients))
+            admin.pre_shutdown()
             await admin.shutdown(STOP_TIMEOUT_S)
 
     async def _listen_to_clients(self, clients: list[proxied_clients.ProxiedClient]) -> None:

@@ -72,6 +72,7 @@ class ProxiedClient:
             relay.end()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_s)
+        self.server.pre_shutdown()  # idle connections end at once
         await self.server.shutdown(timeout_s)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import http.client
 import json
 import pathlib
 import signal
@@ -12,16 +13,26 @@ from typing import Any
 
 import pytest
 
-from harness import processes, tls_authorities
+from harness import errors, processes, tls_authorities
 from harness.client import apis, kubeconfigs, transports
+from harness.fault_proxy import process
 from tests.support import fault_proxies
 from tests.unit.fault_proxy import proxies
 
 Change = Callable[[dict[str, Any]], object]
 
 
-def refused(settings: pathlib.Path) -> tuple[int, str]:
-    """The exit code and the message of a proxy that does not start; nothing is left of it."""
+def refused(settings: pathlib.Path) -> errors.HarnessError:
+    """The error of a proxy that does not start; nothing is left of it."""
+    before = set(settings.parent.iterdir())
+    with pytest.raises(errors.HarnessError) as raised:
+        process.serve(settings, ready_file=None, note=print)
+    assert set(settings.parent.iterdir()) == before
+    return raised.value
+
+
+def refused_as_process(settings: pathlib.Path) -> tuple[int, str]:
+    """The exit code and the message of a process that does not start; nothing is left of it."""
     before = set(settings.parent.iterdir())
     ended = subprocess.run(
         processes.command("part", "fault-proxy", str(settings)),
@@ -30,7 +41,6 @@ def refused(settings: pathlib.Path) -> tuple[int, str]:
         timeout=proxies.TIMEOUT_S,
         check=False,
     )
-    assert "Traceback" not in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
     assert set(settings.parent.iterdir()) == before
     return ended.returncode, ended.stderr
@@ -47,7 +57,7 @@ def edit(settings: pathlib.Path, change: Change) -> pathlib.Path:
 
 
 def test_a_settings_file_that_is_missing(tmp_path: pathlib.Path) -> None:
-    code, text = refused(tmp_path / "nothing.json")
+    code, text = refused_as_process(tmp_path / "nothing.json")
     assert code == 2
     assert "nothing.json: No such file or directory" in text
 
@@ -64,9 +74,9 @@ def test_a_settings_file_that_is_missing(tmp_path: pathlib.Path) -> None:
 )
 def test_settings_that_cannot_be_used(tmp_path: pathlib.Path, change: Change, message: str) -> None:
     settings = fault_proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER)
-    code, text = refused(edit(settings, change))
-    assert code == 2
-    assert message in text
+    error = refused(edit(settings, change))
+    assert error.exit_code == 2
+    assert message in str(error)
 
 
 OTHER = base64.b64encode(tls_authorities.Authority("other", days=1).certificate).decode()
@@ -95,14 +105,17 @@ def test_an_api_server_that_cannot_be_used(
     changed = document[f"{section}s"][0][section] if section else document
     changed.update(change)
     (tmp_path / "upstream").write_text(json.dumps(document))
-    found = refused(fault_proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER))
-    assert found[0] == code
-    assert words in found[1]
+    error = refused(fault_proxies.settings_file(tmp_path, tmp_path / "upstream", proxies.SCHEDULER))
+    assert error.exit_code == code
+    assert words in str(error)
 
 
 @pytest.mark.parametrize("part", ["client", "admin"])
 def test_a_port_that_is_taken(
-    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path, part: str
+    folder: pathlib.Path,
+    server: apis.Api,
+    tmp_path: pathlib.Path,
+    part: str,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -112,7 +125,7 @@ def test_a_port_that_is_taken(
             section["port"] = port
 
         settings = fault_proxies.settings_file(tmp_path, folder / "tls", proxies.SCHEDULER)
-        code, text = refused(edit(settings, change))
+        code, text = refused_as_process(edit(settings, change))
     assert code == 2
     assert f"expected to listen on 127.0.0.1:{port}, but address already in use" in text
 
@@ -121,12 +134,45 @@ def test_a_port_that_is_taken(
 
 
 def test_its_kubeconfigs_are_private_and_hold_no_credentials_of_the_cluster(
-    own_proxy: proxies.Proxy, folder: pathlib.Path
+    folder: pathlib.Path, server: apis.Api, tmp_path: pathlib.Path
 ) -> None:
-    token = kubeconfigs.load(folder / "tls").identity.token
-    for path in (own_proxy.kubeconfig(), own_proxy.folder / "admin.kubeconfig"):
-        assert path.stat().st_mode & 0o777 == 0o600
-        assert token not in path.read_text()
+    document = json.loads((folder / "tls").read_text())
+    document["contexts"][0]["context"]["namespace"] = "of-the-context"
+    (tmp_path / "upstream").write_text(json.dumps(document))
+    with proxies.running(tmp_path, tmp_path / "upstream") as proxy:
+        for path in (proxy.kubeconfig(), tmp_path / "admin.kubeconfig"):
+            assert path.stat().st_mode & 0o777 == 0o600
+            assert document["users"][0]["user"]["token"] not in path.read_text()
+        (context,) = json.loads(proxy.kubeconfig().read_text())["contexts"]
+        assert context["context"]["namespace"] == "of-the-context"
+        assert "namespace" not in (tmp_path / "admin.kubeconfig").read_text()
+
+
+@pytest.mark.parametrize(
+    ("request_line", "token", "code"),
+    [
+        ("GET /flake-hunt/v1/faults", "", 401),
+        ("DELETE /flake-hunt/v1/faults", "Bearer wrong", 401),
+        ("GET /version", None, 404),
+        ("GET /flake-hunt/v1/faults/none", None, 404),
+        ("PUT /flake-hunt/v1/faults", None, 404),
+        ("POST /flake-hunt/v1/faults", None, 400),
+        ("GET /flake-hunt/v1/applied?after=x", None, 400),
+        ("GET /flake-hunt/v1/faults", None, 200),
+    ],
+)
+def test_the_admin_api_answers(
+    proxy: proxies.Proxy, request_line: str, token: str | None, code: int
+) -> None:
+    endpoint = kubeconfigs.load(proxy.folder / "admin.kubeconfig")
+    connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=proxies.TIMEOUT_S)
+    given = f"Bearer {endpoint.identity.token}" if token is None else token
+    with contextlib.closing(connection):
+        method, path = request_line.split(" ")
+        connection.request(method, path, b"{}", {"Authorization": given})
+        response = connection.getresponse()
+        assert response.status == code
+        assert code == 200 or json.loads(response.read())["code"] == code
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -147,6 +193,7 @@ def test_a_signal_ends_it_in_order(
         )
         own_proxy.wait_held(name)
         subprocess.run(["kill", f"-{int(number)}", str(own_proxy.process.pid)], check=True)
+        assert json.loads(connection.getresponse().read())["metadata"]["name"] == made
         assert own_proxy.process.wait(timeout_s=proxies.TIMEOUT_S) == 0
         for _ in watch:  # a broken one raises
             pass
