@@ -1,5 +1,6 @@
 """Requests of the proxy to the API server: credentials, headers, and no repetition."""
 
+import asyncio
 import base64
 import contextlib
 import http.client
@@ -10,9 +11,12 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import aiohttp
 import pytest
+import yarl
 
 from harness import tls_authorities
+from harness.fault_proxy import http_headers, settings, upstreams
 from tests.support import written_kubeconfigs
 from tests.unit.fault_proxy import proxies, recording_upstream
 
@@ -171,6 +175,43 @@ def test_the_servers_own_path_and_name_count(
     upstream.prefix = "/clusters/one"
     proxy = proxied({"token": "t"}, **{"tls-server-name": recording_upstream.SERVER_NAME})
     assert send(proxy, path="/any?a=b%2Fc")["path"] == "/clusters/one/any?a=b%2Fc"
+
+
+class Session:
+    """It gets a request, and has no response."""
+
+    url = ""
+
+    async def request(self, _method: str, url: yarl.URL, **_: Any) -> None:
+        self.url = str(url)
+        raise TimeoutError
+
+
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        ("https://[::1]:6443", "https://[::1]:6443/a%2Fb?c=%20"),
+        ("https://[fe80::1]/base/", "https://[fe80::1]/base/a%2Fb?c=%20"),
+        ("http://host:8001/base", "http://host:8001/base/a%2Fb?c=%20"),
+    ],
+)
+def test_an_address_of_any_kind(server: str, url: str, tmp_path: pathlib.Path) -> None:
+    path = written_kubeconfigs.write(tmp_path / "k", server, user={"token": "t"})
+    client = settings.Client(name="c", kubeconfig=path, proxied_kubeconfig=path)
+    session: Any = Session()
+    headers = http_headers.Headers()
+    with pytest.raises(upstreams.NoResponseError, match="TimeoutError"):
+        asyncio.run(upstreams.Upstream(client, session).send("GET", "/a%2Fb?c=%20", headers, None))
+    assert (session.url, headers) == (url, {"Authorization": "Bearer t"})
+
+
+def test_a_watch_may_last_for_any_time() -> None:
+    async def timeouts() -> aiohttp.ClientTimeout:
+        async with upstreams.open_session() as session:
+            return session.timeout
+
+    found = asyncio.run(timeouts())
+    assert (found.total, found.sock_read) == (None, None)
 
 
 # -------------------------------------------------------------------- requests
