@@ -17,7 +17,7 @@ A line of a conversation says what one side does, or what the other side must ge
     note VERSION                     a version is noted; `passes SECONDS`: time for stale reads
     begin                            notes of versions begin; `known [SECONDS, VERSION, NOTE]`
     delay SECONDS                    a fault has delayed something by this, and the time is over
-    watches NUMBER                   that many at a time
+    watches NUMBER                   that many at a time; `slow`: it reads little ahead; `waits`
     limit MODULE.NAME NUMBER         another limit; `log LINES`: so many lines; `stop`
 """
 
@@ -27,6 +27,7 @@ import gzip
 import json
 import pathlib
 import re
+import socket
 from collections.abc import Awaitable
 from typing import Any, NamedTuple, TypeVar
 
@@ -51,7 +52,7 @@ LARGE = re.compile(r"<(\d+)>")
 BAR = re.compile(r" \|(?= |$)")
 FRAMED = {"Content-Length", "Transfer-Encoding"}
 IDLE_S, TURNS = 0.0005, 20
-LIMIT = 64 * 1024 * 1024
+LIMIT, SLOW_LIMIT = 64 * 1024 * 1024, 4096
 _Result = TypeVar("_Result")
 Headers = list[tuple[str, str]]
 
@@ -225,6 +226,7 @@ class Conversation:
         self.log: list[str] = []
         self.requests: asyncio.Queue[Request] = asyncio.Queue()
         self.sides: list[Side] = []
+        self.is_slow = False
         self.client: Side | None = None
         self.server: Side | None = None
 
@@ -316,6 +318,9 @@ class Conversation:
         limited = {"exchanges": exchanges, "watch_relays": watch_relays}[where]
         self.patch.setattr(limited, name, int(rest.partition(" ")[2]))
 
+    async def do_slow(self, _: str) -> None:
+        self.is_slow = True
+
     async def do_stop(self, _: str) -> None:
         await soon(self.proxied.stop(timeout_s=TIMEOUT_S))
 
@@ -343,9 +348,13 @@ class Conversation:
     async def _send_request(self, rest: str) -> None:
         if self.client is None:
             loop = asyncio.get_running_loop()
-            reader = Reader(limit=LIMIT)
+            reader = Reader(limit=SLOW_LIMIT if self.is_slow else LIMIT)
+            plain = socket.socket()
+            if self.is_slow:
+                plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SLOW_LIMIT)
+            plain.connect(("127.0.0.1", self.port))
             transport, protocol = await loop.create_connection(
-                lambda: asyncio.StreamReaderProtocol(reader), "127.0.0.1", self.port
+                lambda: asyncio.StreamReaderProtocol(reader), sock=plain
             )
             writer = asyncio.StreamWriter(transport, protocol, reader, loop)
             self.client = Side(reader, writer)
@@ -419,16 +428,27 @@ class Conversation:
             if content is not None:
                 assert await side.body(headers) == content
 
-    async def do_nothing(self, _rest: str) -> None:
+    async def do_waits(self, _rest: str) -> None:
         for _ in range(TURNS):  # of the loop, however slow it is
             await asyncio.sleep(IDLE_S)
+
+    async def do_nothing(self, rest: str) -> None:
+        await self.do_waits(rest)
         assert self.requests.empty()
         if self.client is not None and not self.client.reader.at_eof():
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(self.client.reader.read(1), IDLE_S)
 
     async def do_applied(self, rest: str) -> None:
-        """Compare all applications with `FAULT NAME/NAMESPACE/UID/VERSION [TYPE] [held]`."""
+        wanted = [text for text in rest.split(" + ") if text]
+        for _ in range(int(TIMEOUT_S / IDLE_S / 10)):  # it may be about to happen
+            if self._applied() == wanted:
+                return
+            await asyncio.sleep(IDLE_S)
+        assert self._applied() == wanted
+
+    def _applied(self) -> list[str]:
+        """All applications as `FAULT NAME/NAMESPACE/UID/VERSION [TYPE] [held]`."""
         found = []
         for item in self.faults.applied:
             facts = item.facts
@@ -436,4 +456,4 @@ class Conversation:
             words = [item.fault, "/".join(meta).rstrip("/"), facts.event_type]
             words.append("held" if item.ended is None else "")
             found.append(" ".join(filter(None, words)))
-        assert found == [text for text in rest.split(" + ") if text]
+        return found
