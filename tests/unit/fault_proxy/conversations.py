@@ -18,7 +18,8 @@ A line of a conversation says what one side does, or what the other side must ge
     begin                            notes of versions begin; `known [SECONDS, VERSION, NOTE]`
     delay SECONDS                    a fault has delayed something by this, and the time is over
     watches NUMBER                   that many at a time; `slow`: it reads little ahead; `waits`
-    limit MODULE.NAME NUMBER         another limit; `log LINES`: so many lines; `stop`
+    limit MODULE.NAME NUMBER         another limit; `log LINES`: their number
+    stop                             the proxy begins to stop; it still `stops`; it is `stopped`
 """
 
 import asyncio
@@ -322,7 +323,13 @@ class Conversation:
         self.is_slow = True
 
     async def do_stop(self, _: str) -> None:
-        await soon(self.proxied.stop(timeout_s=TIMEOUT_S))
+        self.stopping = asyncio.create_task(self.proxied.stop(timeout_s=TIMEOUT_S))
+
+    async def do_stops(self, _: str) -> None:
+        assert not self.stopping.done()
+
+    async def do_stopped(self, _: str) -> None:
+        await soon(self.stopping)
 
     async def do_log(self, rest: str) -> None:
         assert len(self.log) == int(rest), self.log

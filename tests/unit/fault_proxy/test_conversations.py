@@ -1,4 +1,4 @@
-"""What passes through the proxy, byte for byte, and what faults change: conversations.py."""
+"""The conversations of the text files beside this one, through the proxy."""
 
 import asyncio
 import pathlib

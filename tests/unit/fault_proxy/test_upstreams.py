@@ -180,10 +180,8 @@ def test_the_servers_own_path_and_name_count(
 class Session:
     """It gets a request, and has no response."""
 
-    url = ""
-
-    async def request(self, _method: str, url: yarl.URL, **_: Any) -> None:
-        self.url = str(url)
+    async def request(self, _method: str, url: yarl.URL, **given: Any) -> None:
+        self.url, self.name = str(url), given["server_hostname"]
         raise TimeoutError
 
 
@@ -196,13 +194,15 @@ class Session:
     ],
 )
 def test_an_address_of_any_kind(server: str, url: str, tmp_path: pathlib.Path) -> None:
-    path = written_kubeconfigs.write(tmp_path / "k", server, user={"token": "t"})
+    cluster = {"tls-server-name": "own.name"}
+    path = written_kubeconfigs.write(tmp_path / "k", server, user={"token": "t"}, **cluster)
     client = settings.Client(name="c", kubeconfig=path, proxied_kubeconfig=path)
     session: Any = Session()
     headers = http_headers.Headers()
     with pytest.raises(upstreams.NoResponseError, match="TimeoutError"):
         asyncio.run(upstreams.Upstream(client, session).send("GET", "/a%2Fb?c=%20", headers, None))
-    assert (session.url, headers) == (url, {"Authorization": "Bearer t"})
+    assert (session.url, session.name) == (url, "own.name")
+    assert headers == {"Authorization": "Bearer t"}
 
 
 def test_a_watch_may_last_for_any_time() -> None:

@@ -50,6 +50,8 @@ def test_pieces_of_any_size_become_the_same_frames(
         ("application/vnd.kubernetes.protobuf;stream=watch", watch_frames.ProtobufFrames),
         ("application/vnd.kubernetes.protobuf", watch_frames.ProtobufFrames),
         ("application/cbor-seq", watch_frames.Framing),
+        ("application/json-seq", watch_frames.Framing),
+        ("application/vnd.kubernetes.protobuf2", watch_frames.Framing),
         ("", watch_frames.Framing),
     ],
 )

@@ -66,11 +66,9 @@ def test_a_lag_delays_each_event_and_not_the_sum(carrier: proxies.Proxy, server:
         assert events.names(20) == made
     applied = carrier.applied(name)
     assert [item["facts"]["name"] for item in applied] == made
-    first = applied[0]["ended"]["monotonicNs"]
-    assert all(item["begun"]["monotonicNs"] < first for item in applied)
-    assert all(
-        item["ended"]["monotonicNs"] - item["begun"]["monotonicNs"] >= 0.3e9 for item in applied
-    )
+    for item in applied:
+        lasted_ns = item["ended"]["monotonicNs"] - item["begun"]["monotonicNs"]
+        assert 0.3e9 <= lasted_ns < 5e9  # the sum is 6 s
 
 
 def test_events_after_a_blocked_one_wait(carrier: proxies.Proxy, server: apis.Api) -> None:
