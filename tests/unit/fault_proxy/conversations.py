@@ -1,7 +1,7 @@
 """Conversations through one client of the proxy, all in this process and on one loop.
 
 A line of a conversation says what one side does, or what the other side must get, in order
-(`<1000>` is a thousand letters x):
+(`<1000>` is a thousand letters x, `<9 headers>` are nine):
 
     fault NAME POINT ACTION | OF THE ACTION | OF THE FAULT    it is added; `release|remove NAME`
     client GET /path | HEADERS | BODY    the client sends a request; `client raw BYTES`
@@ -29,8 +29,7 @@ import json
 import pathlib
 import re
 import socket
-from collections.abc import Awaitable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -49,17 +48,13 @@ from harness.faults import stale_reads as stale_versions
 from tests.support import faulty_servers, protobuf_messages, written_kubeconfigs
 
 TIMEOUT_S = 20
+MANY = re.compile(r"<(\d+) headers>")
 LARGE = re.compile(r"<(\d+)>")
 BAR = re.compile(r" \|(?= |$)")
 FRAMED = {"Content-Length", "Transfer-Encoding"}
 IDLE_S, TURNS = 0.0005, 20
 LIMIT, SLOW_LIMIT = 64 * 1024 * 1024, 4096
-_Result = TypeVar("_Result")
 Headers = list[tuple[str, str]]
-
-
-async def soon(work: Awaitable[_Result]) -> _Result:
-    return await asyncio.wait_for(work, TIMEOUT_S)
 
 
 def piece(text: str) -> bytes:
@@ -141,7 +136,7 @@ class Side:
         self.is_gone = asyncio.Event()
 
     async def head(self) -> tuple[str, Headers]:
-        head = await soon(self.reader.readuntil(b"\r\n\r\n"))
+        head = await self.reader.readuntil(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").strip().split("\r\n")
         parts = [line.partition(": ") for line in lines]
         headers = sorted((name, value) for name, _, value in parts)
@@ -154,15 +149,15 @@ class Side:
             while chunk := await self.chunk():
                 pieces.append(chunk)
             return b"".join(pieces)
-        return await soon(self.reader.readexactly(int(dict(headers).get("Content-Length", 0))))
+        return await self.reader.readexactly(int(dict(headers).get("Content-Length", 0)))
 
     async def chunk(self) -> bytes:
-        size = int(await soon(self.reader.readuntil(b"\r\n")), 16)
-        return (await soon(self.reader.readexactly(size + 2)))[:-2]
+        size = int(await self.reader.readuntil(b"\r\n"), 16)
+        return (await self.reader.readexactly(size + 2))[:-2]
 
     async def read(self, size: int) -> bytes:
         if not self.is_chunked:
-            return await soon(self.reader.readexactly(size))
+            return await self.reader.readexactly(size)
         while len(self.rest) < size:
             chunk = await self.chunk()
             assert chunk, f"the response ended after {self.rest!r}"
@@ -171,20 +166,20 @@ class Side:
         return found
 
     async def gone(self) -> str:
-        await soon(self.is_gone.wait())
+        await self.is_gone.wait()
         return "close"
 
     async def end(self) -> str:
         """How its response, or the connection, ends."""
         assert self.rest == b""
-        if found := await soon(self.reader.read(65536)):
+        if found := await self.reader.read(65536):
             assert found == b"0\r\n\r\n"
             return "end"
         return "reset" if isinstance(self.reader, Reader) and self.reader.is_reset else "close"
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
-        await soon(self.writer.drain())
+        await self.writer.drain()
 
     async def send_message(self, first: str, headers: Headers, body: bytes | None) -> None:
         """Send a head and a body; without a body, its pieces follow."""
@@ -249,7 +244,7 @@ class Conversation:
             try:
                 for line in script.splitlines():
                     try:
-                        await self._step(line)
+                        await asyncio.wait_for(self._step(line), TIMEOUT_S)
                     except BaseException as error:
                         error.add_note(line)
                         raise
@@ -273,6 +268,7 @@ class Conversation:
         side.is_gone.set()
 
     async def _step(self, line: str) -> None:
+        line = MANY.sub(lambda found: "; ".join(f"X-{at}: x" for at in range(int(found[1]))), line)
         word, _, rest = LARGE.sub(lambda found: "x" * int(found[1]), line).partition(" ")
         await getattr(self, f"do_{word}")(rest)
 
@@ -329,7 +325,7 @@ class Conversation:
         assert not self.stopping.done()
 
     async def do_stopped(self, _: str) -> None:
-        await soon(self.stopping)
+        await self.stopping
 
     async def do_log(self, rest: str) -> None:
         assert len(self.log) == int(rest), self.log
@@ -409,7 +405,7 @@ class Conversation:
 
     async def _require(self, who: str, word: str, rest: str) -> None:
         if (who, word) == ("server", "gets"):
-            request = await soon(self.requests.get())
+            request = await self.requests.get()
             self.server = request.side
             headers = [item for item in request.headers if item[0] != "Host"]
             first, expected, body = columns(rest)
@@ -425,7 +421,7 @@ class Conversation:
             expected_piece = piece(rest)
             assert await side.read(len(expected_piece)) == expected_piece
         elif word == "sees":
-            assert (await side.end() if who == "client" else await side.gone()) == rest
+            assert await (side.end() if who == "client" else side.gone()) == rest
         else:
             first, expected, body = columns(rest)
             got, headers = await side.head()
