@@ -6,8 +6,10 @@ import contextlib
 import http.client
 import json
 import pathlib
+import ssl
 import subprocess
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -203,6 +205,44 @@ def test_an_address_of_any_kind(server: str, url: str, tmp_path: pathlib.Path) -
         asyncio.run(upstreams.Upstream(client, session).send("GET", "/a%2Fb?c=%20", headers, None))
     assert (session.url, session.name) == (url, "own.name")
     assert headers == {"Authorization": "Bearer t"}
+
+
+class Rejecting:
+    """It answers each request with 401."""
+
+    def __init__(self) -> None:
+        self.contexts: list[ssl.SSLContext] = []
+
+    async def request(self, *_: Any, **given: Any) -> Any:
+        self.contexts.append(given["ssl"])
+        return types.SimpleNamespace(status=401)
+
+
+def test_a_certificate_that_has_changed_is_presented(
+    authority: tls_authorities.Authority, tmp_path: pathlib.Path
+) -> None:
+    def use(pair: tls_authorities.Pair, token: str) -> pathlib.Path:
+        named = {"client-certificate-data": pair.certificate, "client-key-data": pair.key}
+        user = {name: base64.b64encode(data).decode() for name, data in named.items()}
+        return written_kubeconfigs.write(tmp_path / "k", "https://h", user=user | {"token": token})
+
+    async def send_thrice() -> None:
+        await upstream.send("GET", "/", http_headers.Headers(), None)
+        use(alice, "second")
+        await upstream.send("GET", "/", http_headers.Headers(), None)
+        await upstream.send("GET", "/", http_headers.Headers(), None)
+        use(authority.client("bob", "g"), "second")
+        await upstream.send("GET", "/", http_headers.Headers(), None)
+        await upstream.send("GET", "/", http_headers.Headers(), None)
+
+    alice = authority.client("alice", "g")
+    path = use(alice, "first")
+    session: Any = Rejecting()
+    client = settings.Client(name="c", kubeconfig=path, proxied_kubeconfig=path)
+    upstream = upstreams.Upstream(client, session)
+    asyncio.run(send_thrice())
+    first, second, third, fourth, last = session.contexts
+    assert first is second is third is fourth is not last
 
 
 def test_a_watch_may_last_for_any_time() -> None:
