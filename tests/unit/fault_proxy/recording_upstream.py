@@ -1,6 +1,6 @@
 """An HTTPS server in place of an API server, which answers with the request that it got.
 
-It says who the client is by its certificate, and can break off where an API server would not.
+It says who the client is by its certificate.
 """
 
 import contextlib
@@ -27,20 +27,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.server.requests.append((self.command, self.path))
         body = self._body()
         path = self.path.partition("?")[0].removeprefix(self.server.prefix)
-        if path == "/silent" and self.server.requests.count((self.command, self.path)) > 1:
-            self.close_connection = True
-            return
-        if path == "/broken":
-            self._send(LONG, length=len(LONG) + 1)
-            self.close_connection = True
-        elif path in ("/gzip", "/api/v1/gzip"):
+        if path == "/api/v1/gzip":
             self._send(gzip.compress(LONG), ("Content-Encoding", "gzip"))
         elif self.headers.get("Authorization") in self.server.rejected:
             self._send(b"{}", status=401)
         else:
-            self._send(
-                json.dumps(self._described(body)).encode(), ("X-Twice", "a"), ("X-Twice", "b")
-            )
+            self._send(json.dumps(self._described(body)).encode())
 
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding") == "chunked":
@@ -63,16 +55,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             "body": body.decode("latin-1"),
         }
 
-    def _send(
-        self, body: bytes, *headers: tuple[str, str], status: int = 200, length: int | None = None
-    ) -> None:
+    def _send(self, body: bytes, *headers: tuple[str, str], status: int = 200) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Connection", "keep-alive, X-Hop")
-        self.send_header("X-Hop", "1")
         for name, value in headers:
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

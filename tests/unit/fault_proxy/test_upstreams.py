@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import contextlib
-import http.client
 import json
 import pathlib
 import ssl
@@ -264,37 +263,11 @@ def test_a_path_passes_as_it_is(pair: Pair, path: str) -> None:
     assert send(pair[0], path=path)["path"] == path
 
 
-def test_headers_of_one_connection_do_not_pass(pair: Pair) -> None:
-    proxy, _ = pair
-    described = send(
-        proxy,
-        **{
-            "Connection": "keep-alive, X-Own",
-            "X-Own": "1",
-            "TE": "trailers",
-            "Accept": "application/json",
-            "X-Other": "2",
-        },
-    )
-    names = {name for name, _ in described["headers"]}
-    assert {"accept", "x-other"} <= names
-    assert not {"x-own", "te", "user-agent"} & names
-    headers = proxies.request(proxy.kubeconfig(), "GET", "/any")[0].headers
-    assert headers.get_all("X-Twice") == ["a", "b"]
-    assert "X-Hop" not in headers
-
-
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_a_body_passes_with_any_method(pair: Pair, method: str) -> None:
     body = bytes(range(256)) * 8000
     described = send(pair[0], method, "/any", body)
     assert (described["method"], described["body"].encode("latin-1")) == (method, body)
-
-
-def test_a_compressed_response_passes_as_it_is(pair: Pair) -> None:
-    accepted = {"Accept-Encoding": "gzip"}
-    response, body = proxies.request(pair[0].kubeconfig(), "GET", "/gzip", **accepted)
-    assert (response.headers["Content-Encoding"], body[:2]) == ("gzip", b"\x1f\x8b")
 
 
 def test_a_fault_sees_the_object_in_a_compressed_response(pair: Pair) -> None:
@@ -318,29 +291,6 @@ def test_a_body_that_is_too_large_is_refused(pair: Pair) -> None:
         response = connection.getresponse()
         assert (response.status, json.loads(response.read())["code"]) == (413, 413)
     assert ("POST", "/too-large") not in upstream.requests
-
-
-# ------------------------------------------------------------ broken responses
-
-
-def test_a_response_that_breaks_off_is_not_whole_for_the_client(
-    pair: Pair,
-) -> None:
-    with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
-        proxies.request(pair[0].kubeconfig(), "GET", "/broken")
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_a_request_without_a_response_is_not_repeated(
-    pair: Pair,
-    method: str,
-) -> None:
-    """The connection was used before: aiohttp would repeat these methods."""
-    proxy, upstream = pair
-    send(proxy, method, "/silent")
-    with pytest.raises((ConnectionError, http.client.RemoteDisconnected)):
-        send(proxy, method, "/silent")
-    assert upstream.requests.count((method, "/silent")) == 2
 
 
 def test_the_proxy_of_the_cluster_is_used(
