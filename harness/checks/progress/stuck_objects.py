@@ -370,7 +370,6 @@ class _Search:
             self._found.stuck.append(found)
 
     def _doubt(self, pod: observed_pods.Pod, why: str) -> None:
-        self._found.waiting += 1
         self._found.doubts[f"pod {pod.metadata.name} {why}"] = None
 
 

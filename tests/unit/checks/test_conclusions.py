@@ -20,7 +20,9 @@ from harness.checks import (
 from harness.checks.devices import device_timelines, tainted_devices
 from harness.checks.evidence import used_features
 from harness.history import directories, plans, records
+from harness.model.fault_effects import Effect
 from tests.histories import building, judged_runs
+from tests.support import cases
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 SILENT = verdicts.NotExamined(check="silent", promise="it rains", reason="no cloud was observed")
@@ -64,16 +66,16 @@ def test_what_the_run_used_is_named_if_it_was_not_examined(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partly = msgspec.structs.replace(judged_runs.answered("partly", VALID), unexamined_count=3)
-    asked = frozenset({"silent", "partly", "whole"})
+    whole = judged_runs.answered("whole", VALID)
+    idle = msgspec.structs.replace(whole, check="idle", examined_count=0)
+    asked = frozenset({"silent", "partly", "whole", "idle"})
     monkeypatch.setattr(used_features.UsedFeatures, "asked", asked)
-    judgement = _judge(
-        tmp_path / "asked", monkeypatch, SILENT, partly, judged_runs.answered("whole", VALID)
-    )
+    judgement = _judge(tmp_path / "asked", monkeypatch, SILENT, partly, whole, idle)
     assert judgement.verdict is VALID
-    assert judgement.reason.endswith("; not examined: silent, partly (3 times)")
-    assert judgement.unexamined == ["silent", "partly (3 times)"]
+    assert judgement.reason.endswith("; not examined: silent, partly (3 times), idle")
+    assert judgement.unexamined == ["silent", "partly (3 times)", "idle"]
     monkeypatch.setattr(used_features.UsedFeatures, "asked", frozenset())
-    other = _judge(tmp_path / "other", monkeypatch, SILENT, partly)
+    other = _judge(tmp_path / "other", monkeypatch, SILENT, partly, idle)
     assert "not examined" not in other.reason
 
 
@@ -155,6 +157,8 @@ def test_exclusivity_must_always_be_examined() -> None:
         ("device_exclusivity", UNKNOWN, "no hold")
     ]
     assert others == [SILENT]
+    missing, _ = conclusions.divided([], "hgfedcba")
+    assert "".join(item.check for item in missing) == "abcdefgh"
 
 
 @pytest.mark.parametrize(
@@ -197,16 +201,7 @@ def test_only_a_violation_ends_a_run_as_planned(
     assert conclusions.was_ended_as_planned(verdict, plan, done) is was_ended
 
 
-@pytest.mark.parametrize(
-    ("name", "ok", "needed"),
-    [
-        ("load", False, False),
-        ("load", True, True),
-        ("contention", False, False),
-        ("order", False, True),
-        ("order", True, True),
-    ],
-)
+@pytest.mark.parametrize(("name", "ok", "needed"), cases.read(__file__, "amounts"))
 def test_a_run_that_a_violation_ended_owes_no_amounts(name: str, ok: bool, needed: bool) -> None:
     item = verdicts.CertificateItem(name=name, question="?", ok=ok, reason="because")
     assert [(one.ok, one.needed) for one in conclusions.excuse([item])] == [(ok, needed)]
@@ -254,6 +249,44 @@ def fault(name: str, **changes: Any) -> dict[str, Any]:
     return {"faults": [building.fault(name, **changes)]}
 
 
+def scripted(**keys: Any) -> dict[str, Any]:
+    return {"traffic": {"profile": "script", **keys}}
+
+
+def created(*manifests: dict[str, Any]) -> dict[str, Any]:
+    return {"traffic": {"sets": [{"objects": [{"manifest": item} for item in manifests]}]}}
+
+
+def claim(spec: Any, kind: str = "ResourceClaim") -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": "c"}, "spec": spec}
+
+
+def pod(*resources: str) -> dict[str, Any]:
+    containers = [
+        {"name": name, "resources": {"limits": {name: "1"}}} for name in ("cpu", *resources)
+    ]
+    return {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
+
+
+CONFIG = {"devices": {"config": [{}]}}
+CONFIGURED: list[tuple[dict[str, Any], bool]] = [
+    (claim(CONFIG), True),
+    (claim({"devices": {}}), False),
+    (claim({}), False),
+    (claim(None), False),
+    (claim({"spec": CONFIG}, "ResourceClaimTemplate"), True),
+    (claim({"spec": {}}, "ResourceClaimTemplate"), False),
+    (claim(CONFIG, "Pod"), False),
+]
+EXTENDED: list[tuple[dict[str, Any], bool]] = [
+    ({}, False),
+    ({"claim": {"extended": 1}}, True),
+    (scripted(objects=[{}, {"extended": 1}]), True),
+    (scripted(objects=[{}]), False),
+    ({"traffic": {"objects": [{"extended": 1}]}}, False),
+    (created(pod("vendor.example/gpu"), claim({})), True),
+    (created(pod(), claim({})), False),
+]
 ROWS: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("device_consumption", {}, {}, False),
     ("device_consumption", {}, SLICES, True),
@@ -294,9 +327,13 @@ ROWS: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
     ("container_parameters", {"claim": {"parameters": {}}, "pools": {}}, {}, False),
     ("container_parameters", {"claim": PARAMETERS}, {}, True),
     ("container_parameters", pools(device_class=PARAMETERS), {}, True),
+    *(("container_parameters", created(manifest), {}, owed) for manifest, owed in CONFIGURED),
+    *(("extended_claims", settings, {}, owed) for settings, owed in EXTENDED),
     ("prepared_devices", {}, {}, False),
     ("prepared_devices", {"driver": {"exclusivity": False}}, {}, False),
     ("prepared_devices", {"driver": {"exclusivity": True}}, {}, True),
+    ("scheduler_exclusivity", ALONE, {}, False),
+    ("scheduler_exclusivity", {"subject": {"schedulers": [{}, {}]}}, {}, True),
     ("device_readiness", kind(), {}, False),
     ("device_readiness", kind(binding_conditions=["attached"]), {}, True),
     ("device_readiness", files("binding-conditions"), {}, True),
@@ -357,3 +394,26 @@ def test_steps_show_what_an_only_scheduler_knew_of_pools_that_change(
     assert device_timelines.are_asked(plan) is asked
     assert tainted_devices.needs_views(plan) is asked
     assert tainted_devices.TAINTED_DEVICES.applies(plan) is asked
+
+
+@pytest.mark.parametrize(("provider", "expects", "blamed"), cases.read(__file__, "blamed"))
+def test_a_real_server_is_blamed_only_by_a_script_that_asks(
+    provider: dict[str, str], expects: list[str], blamed: bool
+) -> None:
+    plan = planned(scripted(expects=expects), {"cluster_profile": provider})
+    assert plan_facts.blames_server(plan) is blamed
+
+
+def test_processes_that_a_script_holds_and_taints_that_come() -> None:
+    plan = planned(scripted(steps=[{}, {"client": "scheduler.2"}, {"process": "kubelet"}]), {})
+    names = ("scheduler", "kubelet", "claim-controller")
+    assert [plan_facts.disturbs(plan, name) for name in names] == [True, True, False]
+    assert plan_facts.added_taints(planned(pools(changes=[COMES, {"kind": "flap"}]), {})) == [COMES]
+
+
+def test_effects_that_a_plan_has() -> None:
+    plan = planned(
+        {}, {"faults": [building.fault(name) for name in ("drop-watch", "delay-request")]}
+    )
+    effects = (Effect.ENDED_WATCH, Effect.LATE_WRITE, Effect.PAUSE)
+    assert [plan_facts.plans_effect(plan, effect) for effect in effects] == [True, True, False]

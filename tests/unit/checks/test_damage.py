@@ -115,6 +115,16 @@ def test_damage_makes_unknown_and_is_named(
     assert "UNKNOWN" in directory.report.read_text()
 
 
+def test_the_line_of_what_is_no_object_is_named_whatever_is_read_with_it(
+    tmp_path: pathlib.Path,
+) -> None:
+    many = " b+D1 b-D1" * 200
+    asking = {"settings": {"traffic": {"profile": "script", "expects": ["generated_claims"]}}}
+    directory = building.build(tmp_path / "run", f"p:?{many} a<p p?a{many}", changes=asking)
+    _in_object(b'"metadata": {"name": "a"', b'"metadata": {"labels": 5, "name": "a"')(directory)
+    assert "observations.jsonl, line 405: expected an object" in judging.judge(directory).reason
+
+
 def test_a_release_that_was_cut_out_is_no_double_allocation(tmp_path: pathlib.Path) -> None:
     """Lines are missing in the middle: what they would have shown is not known."""
     directory = _build(tmp_path, "a+D1 a-D1 b+D1")

@@ -18,7 +18,7 @@ from tests.histories import building, damages, judged_runs, language, specimens
 
 Disturbance = Callable[[damages.Body], damages.Body]
 CHECKS = {check.name: check for check in check_registry.CHECKS}
-BY_HOLDS = [check.name for check in check_registry.CHECKS if check.by_holds]
+BY_HOLDS = ["device_exclusivity", "scheduler_exclusivity"]
 
 
 def _events(body: damages.Body, resource: str = "") -> list[int]:

@@ -3,8 +3,10 @@
 import json
 import pathlib
 import re
+import sys
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness import errors
@@ -18,7 +20,7 @@ from harness.checks import (
     verdicts,
 )
 from harness.extensions import isolation
-from harness.history import plans
+from harness.history import histories, plans
 from tests.histories import archives, building
 from tests.support import plugin_packages, schemas
 
@@ -138,6 +140,29 @@ def test_a_check_without_an_answer_is_unknown_by_name(
     assert re.search(reason, judgement.reason)
 
 
+@pytest.mark.parametrize(
+    ("body", "old", "new", "reason"),
+    [
+        (FINE, "", "", "violations in"),
+        ("        return 3\n", "", "", "return a harness.api.CheckAnswer, got int"),
+        (FINE, "def check", "Idle = 3\ndef check", "to be a harness.api.Check, got int"),
+        (FINE, '"idle"', '"busy"', "expected the name idle in the check 'idle'"),
+        (FINE, "needs", "applies=lambda plan: False, needs", "the plan does not ask for it"),
+    ],
+)
+def test_what_the_process_of_a_check_answers(
+    judged: Any, monkeypatch: pytest.MonkeyPatch, body: str, old: str, new: str, reason: str
+) -> None:
+    monkeypatch.setattr(isolation, "ask", lambda *given, **_: plugin_checks._judge(given[2]))
+    monkeypatch.delitem(sys.modules, "acme", raising=False)
+    head = HEAD.replace(old, new) if old else HEAD
+    judgement = judged(body, head=head)
+    told = {item.check: item.reason for item in (*judgement.checks, *judgement.not_examined)}
+    assert reason in told["idle"]
+    is_answered = any(item.check == "idle" and item.examined_count for item in judgement.checks)
+    assert is_answered is (not new and body is FINE)
+
+
 def test_a_check_that_never_answers_is_ended(judged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(isolation.TIMEOUT_VARIABLE, "1.5")
     judgement = judged("        time.sleep(600)\n")
@@ -151,7 +176,9 @@ def test_a_run_that_does_not_owe_an_installed_check_is_judged_without_it(
     entry_points = {"checks": {"idle": "acme:Idle"}}
     files = {"acme.py": HEAD + BROKEN}
     plugin_packages.install(tmp_path / "site", monkeypatch, "acme", entry_points, files)
-    made = building.build(tmp_path / "run", archives.TEXTS["VALID"])
+    other = msgspec.structs.replace(USED, kind="traffic")
+    changes = {"plugins": [other]}
+    made = building.build(tmp_path / "run", archives.TEXTS["VALID"], changes=changes)
     assert judging.judge(made).verdict is VALID
     assert [plugin.name for plugin in plugin_checks.installed()] == ["idle"]
 
@@ -181,6 +208,18 @@ ANSWER = {"promise": "p", "examined": 1, "reason": "", "violations": [FOUND] * 3
 def test_nonsense_is_no_answer(wrong: object) -> None:
     with pytest.raises(errors.PluginError, match="expected the check"):
         findings.decode_plain(json.dumps(wrong).encode(), "the check")
+
+
+def test_a_view_of_a_run_has_its_pods_in_order_and_its_journals(tmp_path: pathlib.Path) -> None:
+    made = building.build(tmp_path / "run", "a+D1 a^q a^p a^s a^r")
+    history = histories.load(made.path)
+    view = run_views.RunView.from_evidence(protocol.read(history, run_views.RunView.NEEDS))
+    assert view.holds[0].pods == ["p", "q", "r", "s"]
+    assert "phase" in {item["record"] for item in view.journal("processes")}
+    assert list(view.journal("faults")) == []
+    made.processes.unlink()
+    lost = protocol.read(histories.load(made.path), run_views.RunView.NEEDS)
+    assert list(run_views.RunView.from_evidence(lost).journal("processes")) == []
 
 
 def test_the_documented_check_does_what_it_promises() -> None:

@@ -12,8 +12,8 @@ import harness
 from harness import errors
 from harness.checks import judging, verdict_files, verdicts
 from harness.checks.progress import claim_progress
-from harness.history import directories
-from tests.histories import building
+from harness.history import directories, records
+from tests.histories import building, damages
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 Document = dict[str, Any]
@@ -35,6 +35,12 @@ def _change(directory: directories.RunDirectory, change: Callable[[Document], An
 
 def _require(directory: directories.RunDirectory) -> None:
     verdict_files.require_own(directory, judging.judge(directory))
+
+
+def test_violations_are_counted_by_their_check(directory: directories.RunDirectory) -> None:
+    judgement = judging.judge(directory)
+    counts = [judgement.violations_of(name) for name in ("device_exclusivity", "claim_progress")]
+    assert counts == [3, 0]
 
 
 @pytest.mark.parametrize("schema", [verdicts.SCHEMA_VERSION - 1, verdicts.SCHEMA_VERSION + 1])
@@ -138,6 +144,23 @@ def test_the_worst_verdict_counts(
 ) -> None:
     assert verdicts.worst(given) is worst
     assert worst.exit_code == exit_code
+
+
+def test_the_judges_are_the_same_in_whatever_order_their_files_are_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual, listed = verdict_files.present.__wrapped__(), pathlib.Path.rglob
+    monkeypatch.setattr(pathlib.Path, "rglob", lambda *given: reversed([*listed(*given)]))
+    assert verdict_files.present.__wrapped__() == usual
+
+
+def test_a_verdict_has_numbers_of_pods_as_keys(tmp_path: pathlib.Path) -> None:
+    made = building.build(tmp_path / "run", "a+D1")
+    sample = records.MemoryUsed(process="traffic", resident_bytes=9, pods_ran=1000, ts_ns=0)
+    damages.before_the_end(sample)(made)
+    verdict_files.write(made, judging.judge(made))
+    assert verdict_files.read(made)["figures"]["memory"][0]["mib"] == {"1000": 0.0}
+    _require(made)
 
 
 def test_the_judges_are_all_packages_that_the_checks_import() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.checks import verdicts
+from harness.checks import judging, run_course, verdicts
 from harness.checks.evidence import journal_totals
-from harness.history import directories, histories, records
+from harness.history import directories, histories, plans, records
 from tests.histories import building, damages, judged_runs, language
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
@@ -71,6 +71,47 @@ def test_the_plan_names_the_processes_that_must_start(tmp_path: pathlib.Path) ->
     explored = {"settings": {"token": "w/1"}}
     gone = without("scheduler", STARTED, ENDED)
     assert judged_runs.judge(tmp_path / "4", TEXT, gone, changes=explored).verdict is VALID
+
+
+# -------------------------------------------------------------------------------- the script
+
+PLAYED = [
+    records.ScriptStep(step=number, text=f"event {number}", begun_ns=10**9, ended_ns=3 * 10**9)
+    for number in (1, 2)
+]
+LATE = msgspec.structs.replace(PLAYED[1], late="nobody wrote")
+
+
+def of_script(directory: directories.RunDirectory) -> pathlib.Path:
+    return directory.script
+
+
+@pytest.mark.parametrize(
+    ("body", "damage", "told"),
+    [
+        (PLAYED, None, ""),
+        ([*PLAYED, records.Phase(name="load", ts_ns=1)], None, ""),
+        (PLAYED[:1], None, "1 of 2 steps were played"),
+        (PLAYED[::-1], None, "2 of 2 steps were played"),
+        ([*PLAYED, PLAYED[1]], None, "3 of 2 steps were played"),
+        ([PLAYED[0], LATE], None, "step 2 of 2 did not happen: event 2; after 2.0 s: nobody wrote"),
+        (PLAYED, damages.missing(of_script), "the run left no record of its script"),
+        (PLAYED, damages.no_trailer(of_script), "the steps of the script have no trailer"),
+    ],
+)
+def test_every_step_of_a_script_happens_in_its_order(
+    tmp_path: pathlib.Path, body: list[records.Body], damage: damages.Damage | None, told: str
+) -> None:
+    traffic = {"profile": "script", "expects": [], "steps": [{}, {}]}
+    directory = building.build(tmp_path, TEXT, changes={"settings": {"traffic": traffic}})
+    building.write(directory.script, body, process="script")
+    if damage:
+        damage(directory)
+    steps = [item for item in body if directory.script.exists() and item in (*PLAYED, LATE)]
+    assert run_course.script_steps(histories.load(directory.path)) == steps
+    ok, reason = judged_runs.item(judging.judge(directory), "script")
+    assert ok is not bool(told)
+    assert reason.startswith(told or "all 2 steps happened")
 
 
 # ------------------------------------------------------------------------ the errors of calls
@@ -145,20 +186,41 @@ def test_a_load_that_ended_badly_names_it_and_other_processes_do_not(
     tmp_path: pathlib.Path, process: str, exit_code: int, is_told: bool
 ) -> None:
     died = damages.process_died(process, exit_code=exit_code)
-    judgement = judged_runs.judge(tmp_path, TEXT, _refused(3), died)
+    used = {"name": "bursts", "package": "acme", "version": "1"}
+    others = {"name": "storms", "package": "acme-faults", "version": "2"}
+    plugins = [plans.UsedPlugin(kind="traffic", **used), plans.UsedPlugin(kind="faults", **others)]
+    changes = {"plugins": plugins}
+    judgement = judged_runs.judge(tmp_path, TEXT, _refused(3), died, changes=changes)
     assert judgement.verdict is UNKNOWN
-    assert f"{process} ended unexpectedly or with an error (exit code {exit_code})" in (
+    whose = "; its users are bursts of acme" if is_told else ""
+    assert f"{process} ended unexpectedly or with an error (exit code {exit_code}{whose})" in (
         judgement.reason
     )
     assert (f"422 Invalid: {REFUSED} (3 times)" in judgement.reason) is is_told
 
 
-@pytest.mark.parametrize("exit_code", [2, -9])
-def test_the_panic_of_a_process_is_quoted(tmp_path: pathlib.Path, exit_code: int) -> None:
-    log = damages.logged("started\npanic: nil map\n\ngoroutine 1 [running]:\n")
-    died = damages.process_died(exit_code=exit_code)
-    judgement = judged_runs.judge(tmp_path, TEXT, died, log)
-    assert f"(exit code {exit_code}): panic: nil map" in judgement.reason
+PANIC = "started\npanic: nil map\n\ngoroutine 1 [running]:\n"
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "text", "told"),
+    [
+        (2, PANIC, ": panic: nil map"),
+        (-9, PANIC, ": panic: nil map"),
+        (1, "started\nno space\n", ": no space"),
+        (0, "started\nno space\n", ""),
+        (-9, "started\nno space\n", ""),
+    ],
+)
+def test_the_panic_of_a_process_is_quoted_or_the_last_line_of_one_that_failed(
+    tmp_path: pathlib.Path, exit_code: int, text: str, told: str
+) -> None:
+    log, died = damages.logged(text), damages.process_died(exit_code=exit_code)
+    needs = plans.Requirements(allocations_min=99, pods_running_min=0)
+    judgement = judged_runs.judge(tmp_path, TEXT, died, log, requirements=needs)
+    why = "processes: scheduler ended unexpectedly or with an error"
+    assert judgement.reason.startswith(f"{why} (exit code {exit_code}){told}; load: ")
+    assert judgement.certificate[0].name == "processes", "it explains the others"
 
 
 # ------------------------------------------------------------------- processes that faults kill

@@ -9,6 +9,7 @@ from harness.checks.evidence import contention
 from harness.checks.holds import hold_history
 from harness.history import plans
 from tests.histories import building, language
+from tests.support import cases
 
 COMPETING = "a= b= a+D1 a-D1 b+D1"
 """Both wait at once, and the device goes from the one to the other."""
@@ -52,23 +53,7 @@ def test_a_plan_that_demands_none_is_not_asked(tmp_path: pathlib.Path) -> None:
     assert _item(tmp_path, IN_TURN, 0) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "claims", "pods"),
-    [
-        ("", 0, 0),
-        ("a= b= c=", 3, 0),
-        ("a= a+D1 b= b+D2 c=", 1, 0),
-        ("a= b= a~ c=", 2, 0),
-        ("a= b! c= b~", 2, 0),
-        ("a+D1 a-D1 b+D2 b-D2 c=", 1, 0),
-        ("p:a q:b r:c", 0, 3),
-        ("p:a p>n q:b q>n r:c", 0, 1),
-        ("p:a p~ q:b", 0, 1),
-        ("p:a p$ q:b", 0, 1),
-        ("p:a p* q:b", 0, 1),
-        ("a= p:a b= q:b", 2, 2),
-    ],
-)
+@pytest.mark.parametrize(("text", "claims", "pods"), cases.read(__file__, "waiting"))
 def test_what_waits_at_once_is_counted(text: str, claims: int, pods: int) -> None:
     waiting = contention.Contention()
     hold_history.fold(language.observe(text), waiting)

@@ -12,7 +12,9 @@ from tests.support import text_tables
 ITEMS = ("records", "lives", "final-objects")
 
 
-def seen(kind: Any, version: int, fields: dict[str, str]) -> observations.SeenAny:
+def seen(
+    kind: Any, version: int, fields: dict[str, str], resource: str = observations.PODS
+) -> observations.SeenAny:
     assert fields.keys() <= {"name", "uid", "stated", "created", "phase", "kind"}, fields
     meta = {
         "name": fields.get("name", "p"),
@@ -22,27 +24,32 @@ def seen(kind: Any, version: int, fields: dict[str, str]) -> observations.SeenAn
         "creationTimestamp": fields.get("created", "2026-01-01T00:00:00Z"),
     }
     status = {"phase": fields["phase"]} if "phase" in fields else {}
-    document = {"kind": fields.get("kind", "Pod"), "metadata": meta, "status": status}
+    own = object_lives._KINDS[resource]
+    document = {"kind": fields.get("kind", own), "metadata": meta, "status": status}
+    if resource == observations.SLICES:
+        document["spec"] = {"driver": "d", "pool": {"name": "n"}}
     return observations.decode(
-        language.observation(observations.PODS, version, document, kind, ts_ns=version)
+        language.observation(resource, version, document, kind, ts_ns=version)
     )
 
 
 def follow(
-    events: str, *, has_final_list: bool = False
+    events: str, *, has_final_list: bool = False, resource: str = observations.PODS
 ) -> tuple[contradictions.Contradictions, object_lives.ObjectLives]:
     """Follow the events, as in object_lives.txt; return what was found."""
     found = contradictions.Contradictions()
-    lives = object_lives.ObjectLives(observations.PODS, found)
+    lives = object_lives.ObjectLives(resource, found)
     for event in events.split():
         kind, _, rest = event.partition(":")
         version, *fields = rest.split(",")
         if version:
             fields_of = dict(item.split("=") for item in fields)
-            batch = folders.Batch([seen(kind, int(version), fields_of)])
+            batch = folders.Batch([seen(kind, int(version), fields_of, resource)])
             lives.observe_all(batch)
         else:
-            lives.begin_list(kind)
+            purpose, _, certain = kind.rstrip("!").partition("@")
+            is_after_gap = kind.endswith("!")
+            lives.begin_list(purpose, certain_rv=int(certain or 0), is_after_gap=is_after_gap)
     lives.end(has_final_list=has_final_list)
     return found, lives
 
@@ -51,6 +58,15 @@ def follow(
 def test_a_lawful_life_is_not_disputed(events: str) -> None:
     found, _ = follow(events)
     assert not any(map(found.count, ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("resource", "events", "doubt"), text_tables.cases(__file__, "object_lives.txt", "holds")
+)
+def test_holds_are_in_doubt(resource: str, events: str, doubt: str) -> None:
+    found, _ = follow(events, has_final_list="final" in events, resource=resource)
+    assert sum(map(found.count, ITEMS)) == 1
+    assert found.are_holds_in_doubt is (doubt == "doubt")
 
 
 DISPUTED = [

@@ -1,26 +1,30 @@
 """Which lists do not fit what surrounds them."""
 
+import itertools
 from typing import Any
 
 import pytest
 
 from harness.checks.evidence import contradictions, recorded_lists
-from harness.checks.observed import observations, observed_pods
+from harness.checks.observed import folders, observations, observed_pods
 from tests.histories import language
 from tests.support import text_tables
 
 
-def follow(steps: str) -> contradictions.Contradictions:
+def follow(steps: str, resource: str = observations.PODS) -> contradictions.Contradictions:
     """Follow the steps, as in recorded_lists.txt; return what was found."""
     found = contradictions.Contradictions()
-    lists = recorded_lists.RecordedLists(observations.PODS, found)
-    for word, version, *count in (step.split(":") for step in steps.split()):
-        if count:
-            lists.begin(language.listed(observations.PODS, word, int(version), int(*count)))
-        elif word == "gap":
-            lists.gap(language.gap(observations.PODS, int(version)))
-        else:
-            lists.observe(_seen(word, int(version)))
+    lists = recorded_lists.RecordedLists(resource, found)
+    for is_seen, group in itertools.groupby(steps.split(), lambda step: step[0].isupper()):
+        if is_seen:
+            seen = [_seen(word, int(version)) for word, version in (it.split(":") for it in group)]
+            lists.observe_all(folders.Batch(seen))
+            continue
+        for word, version, *count in (step.split(":") for step in group if step != ";"):
+            if count:
+                lists.begin(language.listed(resource, word, int(version), int(*count)))
+            else:
+                lists.gap(language.gap(resource, int(version)))
     lists.require_whole()
     return found
 
@@ -58,3 +62,10 @@ def test_a_list_that_does_not_fit_is_named(steps: str, text: str) -> None:
 def test_events_come_in_the_order_of_their_versions(version: int, after: int) -> None:
     found = follow(f"first:3:0 {'ADDED:9' if after == 9 else ''} MODIFIED:{version}")
     assert found.answer("order") == f"pods p at {version} came after {after}"
+
+
+@pytest.mark.parametrize(("resource", "steps", "doubt"), cases("holds"))
+def test_lists_put_holds_in_doubt(resource: str, steps: str, doubt: str) -> None:
+    found = follow(steps, resource)
+    assert found.count("lists") + found.count("order") == 1
+    assert found.are_holds_in_doubt is (doubt == "doubt")

@@ -36,9 +36,9 @@ def test_what_was_observed_is_not_missing(text: str, count: int) -> None:
 
 
 def test_a_claim_that_was_never_observed() -> None:
-    assert _whole("p:a p* b+D1").found.answer(wholeness.NAMED) == (
-        "pods tests/p names claim a, which was never observed"
-    )
+    found = _whole("p:a p* b+D1").found
+    assert found.answer(wholeness.NAMED) == "pods tests/p names claim a, which was never observed"
+    assert not found.are_holds_in_doubt
 
 
 def test_a_pod_that_was_never_observed() -> None:

@@ -10,6 +10,7 @@ from harness.checks.holds import hold_history
 from harness.checks.observed import folders
 from harness.history import records
 from tests.histories import language
+from tests.support import cases
 
 Body = list[records.Body]
 
@@ -33,27 +34,45 @@ def _listed(body: Body, resource: str, purpose: str) -> records.Listed:
 # ------------------------------------------------------------------------------- revisions
 
 
-@pytest.mark.parametrize(
-    ("seen", "expected"),
-    [
-        ([4, 5, 6, 7], ""),
-        ([3, 4, 5, 6, 7, 8], ""),
-        ([5, 6, 7], "revision 4 was not observed"),
-        ([4, 5, 6], "revision 7 was not observed"),
-        ([4, 7], "the revisions 5 to 6 were not observed"),
-        ([], "the revisions 4 to 7 were not observed"),
-    ],
-)
+@pytest.mark.parametrize(("seen", "expected"), cases.read(__file__, "revisions"))
 def test_a_revision_that_is_missing(seen: list[int], expected: str) -> None:
     whole = wholeness.Wholeness(is_dense=True)
     for rv in seen:
         whole.observed.add("uid", rv)
+    whole.see_gap(language.gap("leases", 4))  # without a list
     for purpose, version, earlier_or_later in (("first", 3, 1), ("final", 7, 9)):
         whole.see_list(language.listed("nodes", purpose, earlier_or_later))
         whole.see_list(language.listed("pods", purpose, version))
     whole.conclude({hold_history.HoldHistory: hold_history.HoldHistory()})
     assert whole.found.answer(wholeness.DENSE) == expected
     assert whole.found.are_holds_in_doubt is bool(expected)
+
+
+@pytest.mark.parametrize(("listed", "doubtful"), [(0, True), (5, True), (7, False)])
+def test_revisions_in_a_gap_of_the_claims_put_no_hold_in_doubt(listed: int, doubtful: bool) -> None:
+    whole = wholeness.Wholeness(is_dense=True)
+    whole.see_list(language.listed(language.CLAIMS, "first", 3))
+    if listed:
+        whole.see_gap(language.gap(language.CLAIMS, 3))
+        whole.see_list(language.listed(language.CLAIMS, "relist", listed))
+    whole.see_list(language.listed(language.CLAIMS, "final", 7))
+    whole.conclude({hold_history.HoldHistory: hold_history.HoldHistory()})
+    assert whole.found.answer(wholeness.DENSE) == "the revisions 4 to 7 were not observed"
+    assert whole.found.are_holds_in_doubt is doubtful
+
+
+@pytest.mark.parametrize(("text", "lost", "count", "doubtful"), cases.read(__file__, "lost"))
+def test_the_final_list_shows_what_lives(
+    text: str, lost: list[str], count: int, doubtful: bool
+) -> None:
+    body = [
+        item
+        for item in language.observe(text)
+        if getattr(item, "type", getattr(item, "purpose", "")) not in lost
+    ]
+    found = _whole(body).found
+    assert found.count("final-objects") == count
+    assert found.are_holds_in_doubt is doubtful
 
 
 # ---------------------------------------------------------------------------------- writes

@@ -38,6 +38,17 @@ def test_times_come_from_the_records(tmp_path: pathlib.Path) -> None:
     assert found.allocations_per_s == 666.7
     waited = found.claim_to_allocation
     assert (waited.count, waited.p50_ms, waited.max_ms) == (2, 4.0, 5.0)
+    assert _figures(tmp_path / "pods", "p* r:? . q*").pods_per_s == 666.7
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_figures_of_what_a_plan_does_not_ask_for_are_missing(
+    tmp_path: pathlib.Path, asked: bool
+) -> None:
+    nodes, least = [building.KUBELET] * asked, {"taint": 1} if asked else {}
+    changes = {"expected_preparations": nodes, "pool_changes": least}
+    found = judging.judge(building.build(tmp_path / "run", "a+D1", changes=changes)).figures
+    assert (found.prepared_claims is not None) is (found.changed_pools is not None) is asked
 
 
 def test_of_nothing_there_is_nothing_to_say(tmp_path: pathlib.Path) -> None:

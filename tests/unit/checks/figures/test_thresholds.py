@@ -141,9 +141,13 @@ def test_what_a_campaign_wants_is_measured_and_not_judged(tmp_path: pathlib.Path
         wanted("claims", max=1, per="campaign"),
         wanted("pod_to_running.p99_ms", max=1, per="campaign"),
         wanted("invalid_rate", max=0, per="campaign"),
+        wanted("pods", max=9),
     ]
     found = judge(tmp_path, KEPT, *asked)
-    assert (found.verdict, found.thresholds) == (VALID, [])
+    assert (found.verdict, [item.metric for item in found.thresholds]) == (VALID, ["pods"])
+    assert found.thresholds[0].meaning == figures.FIGURES["pods"].meaning
+    unknown = threshold_results.judged(wanted("of another version", max=1), None, "unknown")
+    assert unknown.meaning == ""
     assert found.campaign_figures == {"claims": 2.0, "pod_to_running.p99_ms": None}
 
 

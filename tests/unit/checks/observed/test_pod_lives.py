@@ -94,3 +94,13 @@ def test_the_first_eviction_by_a_taint_counts() -> None:
     assert life.leaving_ns == math.inf
     assert _life(_pod(1), _pod(2, gone="2026")).leaving_ns == language.at(2)
     assert _life(_pod(1), _pod(2, "DELETED")).leaving_ns == language.at(2)
+
+
+def test_claims_that_a_pod_had_when_it_was_bound() -> None:
+    lives = pod_lives.PodLives()
+    folders.fold(language.observe("p:a,?x,?y p?b:x p>n p?c:y"), lives)
+    [life] = lives.pods.values()
+    assert (life.named, list(life.templates)) == (["a"], ["x", "y"])
+    assert life.claims_at_binding == ["a", "b"]
+    counts = [len(life.recorded_until(rv)) for rv in (None, 1, 2, 3, 4, 5)]
+    assert counts == [0, 0, 1, 1, 2, 2]

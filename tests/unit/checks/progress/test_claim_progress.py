@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from harness.checks import verdicts
-from harness.checks.observed import folders
+from harness.checks.observed import folders, observations
 from harness.checks.progress import claim_progress, stuck_objects, world_states
 from harness.history import plans, records
 from harness.model.objects import Object
@@ -321,6 +321,21 @@ def test_nothing_goes_on_where_a_node_was_deleted(pod: Object, is_gone: bool) ->
     assert found.waiting < 2
 
 
+@pytest.mark.parametrize(("group", "has_claim"), [("g", True), ("other", False)])
+def test_a_pod_uses_the_claims_of_its_own_group(group: str, has_claim: bool) -> None:
+    pod = worlds.pod("p", generated="a")
+    pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+    made = worlds.claim("a", owner="g")
+    made["metadata"]["ownerReferences"][0]["kind"] = "PodGroup"
+    world = World(pods=[pod], claims=[made], slices=TWO_DEVICES)
+    state = worlds.judged(world, plan=worlds.plan())[world_states.WorldState]
+    meta = {"name": "g", "namespace": worlds.NAMESPACE, "uid": "uid-g", "resourceVersion": "9"}
+    seen = language.observation(observations.POD_GROUPS, 9, {"metadata": meta}, ts_ns=1)
+    folders.fold([seen], state)
+    [stuck] = stuck_objects.find_pods(state, worlds.SETTINGS).stuck
+    assert ("has no claim" in stuck.summary) is not has_claim
+
+
 # --------------------------------------------------------------------- a claim that is removed
 
 
@@ -339,6 +354,14 @@ def test_a_pod_whose_claim_was_removed_in_spite_of_its_finalizer_is_not_stuck(
     assert found.verdict is verdict
     told = "1 not examined: the API server removed claims in spite of their finalizers"
     assert (told in found.reason) is (verdict is VALID)
+
+
+def test_pods_and_claims_that_lack_a_removed_claim_are_counted_together() -> None:
+    left, pod = worlds.claim("b", D1, users=["q"]), worlds.pod("p", claim="a", node="n")
+    world = World(pods=[pod], claims=[left], slices=TWO_DEVICES)
+    lost = [worlds.claim(name, D0, users=[user], finalizer=True) for name, user in ("ap", "cq")]
+    found = judge([*world.observations(), *map(worlds.removed, lost)])
+    assert "2 not examined: the API server removed claims" in found.reason
 
 
 # --------------------------------------------------------------------- where a pod may run

@@ -58,6 +58,7 @@ def test_changes_that_count_as_progress(
     assert (state.moved_ns == 2) is moved
     assert bool(state.pods or state.claims or state.slices) is (after is not None)
     assert (state.claims_changed_ns == 2) is (resource == CLAIMS)
+    assert not state.granted, "no request has a selector"
 
 
 def test_a_taint_rule_is_known_while_it_exists() -> None:

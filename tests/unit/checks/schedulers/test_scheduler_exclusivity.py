@@ -153,8 +153,11 @@ def test_the_pod_tells_schedulers_with_one_manager_apart() -> None:
 MANAGERS = {"a": A, "b": A, "c": B, "x": ""}
 
 
-@pytest.mark.parametrize(("text", "expected"), text_tables.cases(__file__, "scheduler_cases.txt"))
-def test_each_scheduler_is_judged_by_itself(text: str, expected: str) -> None:
+CASES = text_tables.cases(__file__, "scheduler_cases.txt")
+
+
+@pytest.mark.parametrize(("text", "expected", "why"), CASES)
+def test_each_scheduler_is_judged_by_itself(text: str, expected: str, why: str) -> None:
     writers = _writers()
     folded = hold_history.fold(language.observe(text), writers)
     given = {
@@ -163,3 +166,4 @@ def test_each_scheduler_is_judged_by_itself(text: str, expected: str) -> None:
     }
     found = scheduler_attribution.judge(protocol.Evidence(building.plan(), given))
     assert f"{found.verdict} {found.violation_count} {found.examined_count}" == expected
+    assert why in found.reason
