@@ -61,7 +61,7 @@ class EventQueue:
     def item(self, frame: bytes, facts: matching.Facts, *, age_s: float = 0.0) -> Item:
         """Return what is sent of an event that happened `age_s` seconds ago; `put` follows.
 
-        After the end of the watch that is nothing: no fault is used up by what nobody gets.
+        After the end of the watch that is nothing: what is not delivered uses up no fault.
         """
         if self._is_over:
             return Item()
