@@ -123,6 +123,9 @@ def test_what_is_listed_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [rows[row] for row in examined.row] == rows
         kept = {*pairs[:2], *longest, *pairs[-1:]}
         assert set(zip(found.listed["first"], found.listed["second"], strict=True)) == kept, rows
+        odd = double_allocations.first_by_second(examined, range(1, len(rows), 2))
+        mine = [pair for pair in pairs if pair[1] % 2][:2]
+        assert [*zip(odd["first"], odd["second"], strict=True)] == mine, rows
         devices = {rows[one].device for one, _ in pairs}
         assert (found.total, found.devices) == (len(pairs), len(devices)), rows
 

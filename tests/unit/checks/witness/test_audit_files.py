@@ -44,6 +44,7 @@ def test_rotated_and_compressed_parts_are_read_oldest_first(tmp_path: pathlib.Pa
         (b"".join(LINES), "12345", 0),
         (b"".join(LINES)[:-20], "1234", 1),
         (LINES[0] + LINES[1][:50] + LINES[2] + LINES[3], "134", 1),
+        (LINES[0] + LINES[1][:50] * 2 + LINES[2] + LINES[3], "134", 1),
         (LINES[0] + LINES[1][:1] + LINES[2] + LINES[3], "134", 1),
         (LINES[0] + b"I1122 klog line\n\n\x00\xff\n" + LINES[1], "12", 2),
         (b"", "", 0),

@@ -333,6 +333,21 @@ def test_a_write_that_is_logged_just_before_a_kill_may_come_after_a_lost_one() -
     assert (found.difference_count, found.lost) == (0, 1)
 
 
+def test_a_pod_is_bound_whose_creation_a_kill_lost() -> None:
+    words = ["create:1#y", "bind@n1", "patch:5@n1:Running", "patch:6@n1"]
+    log = [event(language.PODS, word) for word in words]
+    for told, second in zip(log, (1, 4, 5, 6), strict=True):
+        told |= {"requestReceivedTimestamp": _time(second), "stageTimestamp": _time(second)}
+    body = [
+        msgspec.structs.replace(item, ts_ns=_second(item.resource_version))
+        if isinstance(item, records.Observation)
+        else item
+        for item in watch(language.PODS, "A1#y A3 M4@n1 M5@n1:Running M6@n1")
+    ]
+    found = audit_logs.compared(body, log, ends=[(_second(KILL_S), _second(KILL_S))])
+    assert (found.differences, found.lost) == ([], 1)
+
+
 def test_a_write_before_others_that_were_logged_is_not_lost_by_the_kill() -> None:
     """The recorder has seen it late, in the second before the kill, and another one later."""
     late_s = {2: 2.4, 6: 5}
