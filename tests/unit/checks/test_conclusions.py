@@ -50,10 +50,8 @@ def test_what_examined_nothing_takes_no_part(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judgement = _judge(tmp_path, monkeypatch, SILENT)
-    assert (judgement.verdict, [item.check for item in judgement.checks]) == (
-        VALID,
-        ["device_exclusivity"],
-    )
+    assert judgement.verdict is VALID
+    assert [item.check for item in judgement.checks] == ["device_exclusivity"]
     assert judgement.not_examined == [SILENT]
     assert judgement.reason.startswith("1 guarantee holds: 2 allocations of 2 devices")
     assert "not examined" not in judgement.reason
@@ -183,22 +181,15 @@ def test_a_check_that_does_not_apply_is_named(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("until_found", "phases", "verdict", "was_ended"),
-    [
-        (True, ["starting", "load", "found", "ended"], INVALID, True),
-        (True, ["starting", "load", "found", "ended"], VALID, False),
-        (True, ["starting", "load", "found", "ended"], UNKNOWN, False),
-        (True, ["starting", "load", "ended"], INVALID, False),
-        (True, [], INVALID, False),
-        (False, ["starting", "load", "found", "ended"], INVALID, False),
-    ],
+    ("until_found", "phases", "verdict", "was_ended"), cases.read(__file__, "ended")
 )
 def test_only_a_violation_ends_a_run_as_planned(
-    until_found: bool, phases: list[str], verdict: verdicts.Verdict, was_ended: bool
+    until_found: bool, phases: str, verdict: str, was_ended: bool
 ) -> None:
     plan = msgspec.structs.replace(building.plan(), until_found=until_found)
-    done = [records.Phase(name=name, ts_ns=0) for name in phases]
-    assert conclusions.was_ended_as_planned(verdict, plan, done) is was_ended
+    done = [records.Phase(name=name, ts_ns=0) for name in phases.split()]
+    found = conclusions.was_ended_as_planned(verdicts.Verdict(verdict), plan, done)
+    assert found is was_ended
 
 
 @pytest.mark.parametrize(("name", "ok", "needed"), cases.read(__file__, "amounts"))
@@ -224,172 +215,46 @@ def test_what_was_wrong_with_the_load_is_still_told(ok: bool, reason: str) -> No
 
 
 CHECKS = {check.name: check for check in check_registry.CHECKS}
-SLICES = {"resources": ["resourceslices"]}
-AT_REST = {"progress_s": 10.0}
-TRAFFIC = {"traffic": {"users": 1}}
-EVICTING: dict[str, Any] = {"subject": {"claim_controller": "python"}}
-COMES: dict[str, Any] = {"kind": "taint", "effect": "NoExecute"}
-PARAMETERS = {"parameters": {"who": "{claim}"}}
-ALONE: dict[str, Any] = {"subject": {"schedulers": [{}]}}
+Object = dict[str, Any]
 
 
-def pools(**changes: Any) -> dict[str, Any]:
-    return {"pools": changes}
+def planned(settings: Object, changes: Object) -> plans.Plan:
+    """A plan with these settings and other fields, of which the faults are kinds."""
+    faults = {"faults": [building.fault(kind) for kind in changes.get("faults", [])]}
+    return msgspec.structs.replace(building.plan(settings=settings), **changes | faults)
 
 
-def kind(**keys: Any) -> dict[str, Any]:
-    return pools(more=[{"name": "a"}, {"name": "b", **keys}])
-
-
-def files(*features: str) -> dict[str, Any]:
-    return pools(imported={"has": list(features)})
-
-
-def fault(name: str, **changes: Any) -> dict[str, Any]:
-    return {"faults": [building.fault(name, **changes)]}
-
-
-def scripted(**keys: Any) -> dict[str, Any]:
-    return {"traffic": {"profile": "script", **keys}}
-
-
-def created(*manifests: dict[str, Any]) -> dict[str, Any]:
-    return {"traffic": {"sets": [{"objects": [{"manifest": item} for item in manifests]}]}}
-
-
-def claim(spec: Any, kind: str = "ResourceClaim") -> dict[str, Any]:
-    return {"kind": kind, "metadata": {"name": "c"}, "spec": spec}
-
-
-def pod(*resources: str) -> dict[str, Any]:
-    containers = [
-        {"name": name, "resources": {"limits": {name: "1"}}} for name in ("cpu", *resources)
-    ]
-    return {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
-
-
-CONFIG = {"devices": {"config": [{}]}}
-CONFIGURED: list[tuple[dict[str, Any], bool]] = [
-    (claim(CONFIG), True),
-    (claim({"devices": {}}), False),
-    (claim({}), False),
-    (claim(None), False),
-    (claim({"spec": CONFIG}, "ResourceClaimTemplate"), True),
-    (claim({"spec": {}}, "ResourceClaimTemplate"), False),
-    (claim(CONFIG, "Pod"), False),
-]
-EXTENDED: list[tuple[dict[str, Any], bool]] = [
-    ({}, False),
-    ({"claim": {"extended": 1}}, True),
-    (scripted(objects=[{}, {"extended": 1}]), True),
-    (scripted(objects=[{}]), False),
-    ({"traffic": {"objects": [{"extended": 1}]}}, False),
-    (created(pod("vendor.example/gpu"), claim({})), True),
-    (created(pod(), claim({})), False),
-]
-ROWS: list[tuple[str, dict[str, Any], dict[str, Any], bool]] = [
-    ("device_consumption", {}, {}, False),
-    ("device_consumption", {}, SLICES, True),
-    ("device_consumption", kind(shared=False, partitions=[], limit=None), {}, False),
-    ("device_consumption", kind(shared=True), {}, True),
-    ("device_consumption", kind(partitions=[1]), {}, True),
-    ("device_consumption", kind(limit=1), {}, True),
-    ("device_consumption", files("counters"), {}, True),
-    ("claim_controller", {}, AT_REST | {"expected_steps": ["claim-controller"]}, True),
-    ("claim_controller", {}, {"expected_steps": ["claim-controller"]}, False),
-    ("claim_controller", {}, AT_REST | {"expected_steps": ["scheduler"]}, False),
-    ("claim_controller", TRAFFIC, {"expected_steps": ["scheduler"]}, True),
-    ("tainted_devices", {}, {}, False),
-    ("tainted_devices", {}, SLICES, True),
-    ("tainted_devices", {}, SLICES | fault("delay-events"), False),
-    ("evicted_pods", EVICTING, SLICES, False),
-    ("evicted_pods", EVICTING | pools(changes=[COMES]), SLICES, True),
-    ("evicted_pods", EVICTING | pools(changes=[COMES]), SLICES | fault("delay-events"), False),
-    ("evicted_pods", EVICTING | pools(changes=[COMES]), {}, False),
-    ("evicted_pods", EVICTING | pools(changes=[{**COMES, "effect": "NoSchedule"}]), SLICES, False),
-    ("evicted_pods", EVICTING | pools(changes=[{"kind": "flap"}]), SLICES, False),
-    ("evicted_pods", EVICTING | kind(taints=[COMES]), SLICES, True),
-    ("evicted_pods", EVICTING | files("shares", "taints"), SLICES, True),
-    ("evicted_pods", EVICTING | files("shares"), SLICES, False),
-    ("evicted_pods", {"subject": {"claim_controller": "cluster"}} | kind(taints=[COMES]), SLICES, True),
-    ("evicted_pods", {"subject": {"claim_controller": "external"}} | kind(taints=[COMES]), SLICES, False),
-    ("claim_progress", {}, {"progress_s": 0.0}, True),
-    ("claim_progress", {}, {"progress_s": None}, False),
-    ("leftover_preparations", {}, AT_REST, True),
-    ("leftover_preparations", {}, {"progress_s": None}, False),
-    ("leftover_preparations", {}, AT_REST | fault("lose-node"), False),
-    ("leftover_preparations", {}, AT_REST | fault("lose-response"), True),
-    ("leftover_preparations", {"traffic": {"force_delete": True}}, AT_REST, False),
-    ("leftover_preparations", {"driver": {"termination_s": 1.0}}, AT_REST, False),
-    ("leftover_preparations", {"driver": {"unprepare": {"delay_s": 0.1}}}, AT_REST, False),
-    ("leftover_preparations", {"driver": {"prepare": {"delay_s": 0.1}}}, AT_REST, True),
-    ("container_parameters", {}, {}, False),
-    ("container_parameters", {"claim": {"parameters": {}}, "pools": {}}, {}, False),
-    ("container_parameters", {"claim": PARAMETERS}, {}, True),
-    ("container_parameters", pools(device_class=PARAMETERS), {}, True),
-    *(("container_parameters", created(manifest), {}, owed) for manifest, owed in CONFIGURED),
-    *(("extended_claims", settings, {}, owed) for settings, owed in EXTENDED),
-    ("prepared_devices", {}, {}, False),
-    ("prepared_devices", {"driver": {"exclusivity": False}}, {}, False),
-    ("prepared_devices", {"driver": {"exclusivity": True}}, {}, True),
-    ("scheduler_exclusivity", ALONE, {}, False),
-    ("scheduler_exclusivity", {"subject": {"schedulers": [{}, {}]}}, {}, True),
-    ("device_readiness", kind(), {}, False),
-    ("device_readiness", kind(binding_conditions=["attached"]), {}, True),
-    ("device_readiness", files("binding-conditions"), {}, True),
-    ("claims_in_use", {}, {}, False),
-    ("claims_in_use", TRAFFIC, {}, True),
-    ("existing_devices", {}, {}, False),
-    ("existing_devices", {}, SLICES, True),
-]  # fmt: skip
-
-
-def planned(settings: dict[str, Any], changes: dict[str, Any]) -> plans.Plan:
-    return msgspec.structs.replace(building.plan(settings=settings), **changes)
-
-
-@pytest.mark.parametrize(("check", "settings", "changes", "owed"), ROWS)
-def test_a_run_owes_a_check(
-    check: str, settings: dict[str, Any], changes: dict[str, Any], owed: bool
-) -> None:
+@pytest.mark.parametrize(("check", "settings", "changes", "owed"), cases.read(__file__, "owed"))
+def test_a_run_owes_a_check(check: str, settings: Object, changes: Object, owed: bool) -> None:
     assert CHECKS[check].applies(planned(settings, changes)) is owed
 
 
-CONFUSING = [
-    ("lose-response", ["scheduler"]),
-    ("kill-process", ["scheduler-2"]),
-    ("restart-api-server", ["api-server"]),
-    ("reallocate-claims", ["run"]),
-    ("lose-response", []),
-    ("lose-response", ["claim-controller", "scheduler"]),
-]
-HARMLESS = [
-    ("lose-response", ["claim-controller"]),
-    ("pause-process", ["kubelet"]),
-    ("delay-events", ["scheduler"]),
-]
+@pytest.mark.parametrize(("check", "manifests", "owed"), cases.read(__file__, "owed_by_manifests"))
+def test_a_run_owes_a_check_of_what_it_creates(
+    check: str, manifests: list[Object], owed: bool
+) -> None:
+    objects = [{"manifest": {"metadata": {"name": "x"}, **item}} for item in manifests]
+    plan = planned({"traffic": {"sets": [{"objects": objects}]}}, {})
+    assert CHECKS[check].applies(plan) is owed
 
 
-@pytest.mark.parametrize(("name", "clients"), [*CONFUSING, *HARMLESS])
-def test_only_what_a_nemesis_has_drawn_confuses_schedulers(name: str, clients: list[str]) -> None:
-    drawn = planned({}, fault(name, clients=clients, drawn_by="chaos"))
-    assert plan_facts.confuses_schedulers(drawn) is ((name, clients) in CONFUSING)
-    assert not plan_facts.confuses_schedulers(planned({}, fault(name, clients=clients)))
+@pytest.mark.parametrize(("kind", "clients", "confuses"), cases.read(__file__, "confusing"))
+def test_only_what_a_nemesis_has_drawn_confuses_schedulers(
+    kind: str, clients: list[str], confuses: bool
+) -> None:
+    drawn = building.fault(kind, clients=clients, drawn_by="chaos")
+    assert plan_facts.confuses_schedulers(building.plan(faults=[drawn])) is confuses
+    chosen = building.fault(kind, clients=clients)
+    assert not plan_facts.confuses_schedulers(building.plan(faults=[chosen]))
 
 
 @pytest.mark.parametrize(
-    ("settings", "changes", "asked"),
-    [
-        (ALONE | pools(changes=[COMES]), {}, True),
-        (ALONE | pools(changes=[COMES]), fault("delay-events"), False),
-        (ALONE | pools(changes=[COMES]), {"expected_steps": ["claim-controller"]}, False),
-        (ALONE | pools(changes=[]), {}, False),
-        ({"subject": {"schedulers": [{}, {}]}} | pools(changes=[COMES]), {}, False),
-    ],
+    ("pools", "schedulers", "changes", "asked"), cases.read(__file__, "views_asked")
 )
 def test_steps_show_what_an_only_scheduler_knew_of_pools_that_change(
-    settings: dict[str, Any], changes: dict[str, Any], asked: bool
+    pools: Object, schedulers: list[Object], changes: Object, asked: bool
 ) -> None:
+    settings = {"subject": {"schedulers": schedulers}, "pools": pools}
     plan = planned(settings, {"expected_steps": ["scheduler"]} | changes)
     assert device_timelines.are_asked(plan) is asked
     assert tainted_devices.needs_views(plan) is asked
@@ -400,20 +265,22 @@ def test_steps_show_what_an_only_scheduler_knew_of_pools_that_change(
 def test_a_real_server_is_blamed_only_by_a_script_that_asks(
     provider: dict[str, str], expects: list[str], blamed: bool
 ) -> None:
-    plan = planned(scripted(expects=expects), {"cluster_profile": provider})
+    settings = {"traffic": {"profile": "script", "expects": expects}}
+    plan = planned(settings, {"cluster_profile": provider})
     assert plan_facts.blames_server(plan) is blamed
 
 
 def test_processes_that_a_script_holds_and_taints_that_come() -> None:
-    plan = planned(scripted(steps=[{}, {"client": "scheduler.2"}, {"process": "kubelet"}]), {})
+    steps = [{}, {"client": "scheduler.2"}, {"process": "kubelet"}]
+    plan = planned({"traffic": {"profile": "script", "steps": steps}}, {})
     names = ("scheduler", "kubelet", "claim-controller")
     assert [plan_facts.disturbs(plan, name) for name in names] == [True, True, False]
-    assert plan_facts.added_taints(planned(pools(changes=[COMES, {"kind": "flap"}]), {})) == [COMES]
+    comes = {"kind": "taint", "effect": "NoExecute"}
+    changing = planned({"pools": {"changes": [comes, {"kind": "flap"}]}}, {})
+    assert plan_facts.added_taints(changing) == [comes]
 
 
 def test_effects_that_a_plan_has() -> None:
-    plan = planned(
-        {}, {"faults": [building.fault(name) for name in ("drop-watch", "delay-request")]}
-    )
+    plan = planned({}, {"faults": ["drop-watch", "delay-request"]})
     effects = (Effect.ENDED_WATCH, Effect.LATE_WRITE, Effect.PAUSE)
     assert [plan_facts.plans_effect(plan, effect) for effect in effects] == [True, True, False]
