@@ -11,6 +11,7 @@ from harness.apiserver.server import audit_log
 from harness.checks import check_registry, judging, protocol, verdict_files, verdicts
 from harness.history import directories, plans, records
 from tests.histories import building, judged_runs, language
+from tests.support import cases
 
 VALID, UNKNOWN, INVALID = verdicts.Verdict.VALID, verdicts.Verdict.UNKNOWN, verdicts.Verdict.INVALID
 OURS, KUBECTL = "flake-hunt-scheduler", "kubectl/v1.36.2 (linux/amd64) kubernetes/0d9b5a1"
@@ -18,8 +19,8 @@ SETTINGS: dict[str, Any] = {
     "traffic": {"clients": 1},
     "subject": {"schedulers": [{"kind": "python", "scheduler_name": "one"}]},
 }
-MINE = plans.UsedPlugin(kind="checks", name="mine", package="mine", version="1")
 BOUND = "p:a a+D1 a^p p>n p*"
+LOST = f"{BOUND} a/p"
 
 
 def _judged(
@@ -44,6 +45,7 @@ def _judged(
     """
     changes |= {"settings": settings}
     folder /= "run"
+    text = text.replace("BOUND", BOUND)
     directory = building.build(folder, text, names=names, audited=True, changes=changes)
     (log,) = directory.audit_logs()
     events = [msgspec.json.decode(line) for line in log.read_bytes().splitlines()]
@@ -72,19 +74,12 @@ def _judged(
     return judging.judge(directory)
 
 
-@pytest.mark.parametrize(
-    ("check", "text", "version"),
-    [
-        ("claims_in_use", f"{BOUND} a/p", 6),
-        ("device_exclusivity", "a+D1 b+D1", 2),
-        ("device_exclusivity", "a+D1 b+D1 a-D1", 2),
-    ],
-    ids=[
-        "a reservation removed by hand",
-        "a device allocated by hand, although another claim has it",
-        "… and then has it no more",
-    ],
-)
+def _loss(folder: pathlib.Path, others: Mapping[int, str], **options: Any) -> verdicts.CheckResult:
+    """What is said of a reservation that goes at revision 6."""
+    return judged_runs.result(_judged(folder, LOST, others, **options), "claims_in_use")
+
+
+@pytest.mark.parametrize(("check", "text", "version"), cases.params(__file__, "theirs"))
 def test_what_someone_else_has_written_is_theirs(
     tmp_path: pathlib.Path, check: str, text: str, version: int
 ) -> None:
@@ -100,71 +95,22 @@ def test_what_someone_else_has_written_is_theirs(
     assert "1 violation by kubectl/v1.36.2 (user system:admin) left out" in result.reason
 
 
-MANAGER = "kube-controller-manager"
-
-
-@pytest.mark.parametrize(
-    ("agent", "user", "verdict"),
-    [
-        ("flake-hunt", "", INVALID),
-        (f"{MANAGER}/v1.36.2 (linux/amd64)", "", INVALID),
-        (f"{MANAGER}-1.36.3/v0.0.0", "", INVALID),
-        ("kubelet-v1.36/v1", "", INVALID),
-        ("kube-apiserver/v1", "", INVALID),
-        ("", "", INVALID),
-        ("x", "system:serviceaccount:kube-system:x", INVALID),
-        ("x", "system:node:n", INVALID),
-        ("x", "system:apiserver", INVALID),
-        ("x", "system:serviceaccount:tests:x", VALID),
-        ("kubelet-mine/v1", "", VALID),
-        ("x-flake-hunt", "", VALID),
-    ],
-)
+@pytest.mark.parametrize(("agent", "user", "verdict"), cases.params(__file__, "parts_of_the_run"))
 def test_what_a_part_of_the_run_has_written_stays(
-    tmp_path: pathlib.Path, agent: str, user: str, verdict: verdicts.Verdict
+    tmp_path: pathlib.Path, agent: str, user: str, verdict: str
 ) -> None:
-    judged = _judged(tmp_path, f"{BOUND} a/p", {6: agent}, user=user)
-    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
+    assert _loss(tmp_path, {6: agent}, user=user).verdict == verdict
 
 
 @pytest.mark.parametrize(("binder", "verdict"), [(OURS, INVALID), (KUBECTL, VALID)])
 def test_the_violation_of_a_pod_that_someone_else_has_bound_is_theirs(
     tmp_path: pathlib.Path, binder: str, verdict: verdicts.Verdict
 ) -> None:
-    judged = _judged(tmp_path, f"{BOUND} a/p", {4: binder}, bound=[4])
-    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
+    assert _loss(tmp_path, {4: binder}, bound=[4]).verdict is verdict
 
 
 @pytest.mark.parametrize(
-    ("check", "text", "version", "options"),
-    [
-        ("claims_in_use", f"{BOUND} a/p a^r", 7, {}),
-        ("claims_in_use", f"{BOUND} a/p", 1, {}),
-        ("claims_in_use", f"{BOUND} a/p", 2, {}),
-        ("claims_in_use", f"a+D1 a~ {BOUND} a/p", 4, {}),
-        ("claims_in_use", "p:a a+D1 a^p a^p p>n p* a/p", 4, {}),
-        ("claims_in_use", f"{BOUND} a/p", 0, {"again": 6}),
-        ("claims_in_use", f"{BOUND} a/p", 0, {"lost": 6}),
-        ("claims_in_use", f"p:b p>n p~ {BOUND} a/p", 2, {"bound": [2, 7]}),
-        ("claims_in_use", f"{BOUND} a~", 6, {}),
-        ("device_exclusivity", "a+D1 b= b^r b+D1", 3, {}),
-        ("device_exclusivity", "a+D1 b+D1 a-D1", 3, {}),
-        ("device_exclusivity", "p:b p>n a+D1 b+D1", 2, {"names": {"p": "a"}, "bound": [2]}),
-    ],
-    ids=[
-        "later",
-        "made the pod",
-        "made the claim",
-        "made the claim of the same name",
-        "changed nothing",
-        "wrote it again",
-        "wrote what was lost",
-        "bound a pod of the same name",
-        "deleted the claim",
-        "changed no device",
-        "freed the device",
-        "bound a pod of the claim's name",
-    ],
+    ("check", "text", "version", "options"), cases.params(__file__, "no_doubt")
 )
 def test_what_someone_else_wrote_otherwise_is_no_doubt(
     tmp_path: pathlib.Path, check: str, text: str, version: int, options: Any
@@ -188,31 +134,13 @@ def test_violations_that_are_not_listed_may_be_the_subjects(
     assert (result.verdict, result.violation_count) == (verdict, left)
 
 
-@pytest.mark.parametrize(
-    ("subject", "pools", "verdict"),
-    [
-        ({"claim_controller": {"kind": "kcm", "binary": "/opt/kube-scheduler"}}, {}, INVALID),
-        ({"claim_controller": {"kind": "kcm", "binary": "/opt/kcm"}}, {}, VALID),
-        ({"schedulers": [{"kind": "kube-scheduler"}]}, {}, INVALID),
-        ({"schedulers": [{"kind": "cluster"}]}, {}, INVALID),
-        ({"schedulers": [{"kind": "python", "binary": "/opt/kube-scheduler"}]}, {}, INVALID),
-        ({"schedulers": [{}]}, {}, VALID),
-        ({"driver": "socket"}, {"driver": "kube-scheduler"}, INVALID),
-        ({"driver": "embedded"}, {"driver": "kube-scheduler"}, VALID),
-        ({"driver": "socket=/run/kube-scheduler"}, None, VALID),
-        ({"driver": "command=/opt/kube-scheduler --name x"}, {}, INVALID),
-        ({"driver": "command=x kube-scheduler"}, {}, VALID),
-        ({"driver": "socket"}, {"more": [{"driver": "kube-scheduler"}]}, INVALID),
-        ({"driver": "socket"}, {"imported": {"drivers": ["kube-scheduler"]}}, INVALID),
-    ],
-)
+@pytest.mark.parametrize(("subject", "pools", "verdict"), cases.params(__file__, "programs"))
 def test_what_the_claim_controller_or_a_driver_has_written_stays(
-    tmp_path: pathlib.Path, subject: Any, pools: Any, verdict: verdicts.Verdict
+    tmp_path: pathlib.Path, subject: Any, pools: Any, verdict: str
 ) -> None:
     """Go programs are named after their files; another name is another program."""
     given = SETTINGS | {"subject": SETTINGS["subject"] | subject, "pools": pools}
-    judged = _judged(tmp_path, f"{BOUND} a/p", {6: "kube-scheduler/v1"}, settings=given)
-    assert judged_runs.result(judged, "claims_in_use").verdict is verdict
+    assert _loss(tmp_path, {6: "kube-scheduler/v1"}, settings=given).verdict == verdict
 
 
 def test_other_violations_stay_and_are_counted(tmp_path: pathlib.Path) -> None:
@@ -241,32 +169,22 @@ def test_what_follows_from_a_change_by_someone_else_is_in_doubt(
     assert "kubectl" in result.reason
 
 
-@pytest.mark.parametrize(
-    ("subject", "tool", "plugins"),
-    [
-        ({"schedulers": [{"kind": "command"}]}, KUBECTL, []),
-        ({"schedulers": [{"kind": "external"}]}, "helm/v3", []),
-        ({"schedulers": [{"kind": "external"}]}, "kubectl-neat/1", []),
-        ({"schedulers": [{"kind": "python"}, {"kind": "external"}]}, "Lens/5", []),
-        ({"claim_controller": "external"}, "k9s", []),
-        ({}, "curl/8", [MINE]),
-    ],
-)
+@pytest.mark.parametrize(("subject", "tool", "packages"), cases.params(__file__, "tools"))
 def test_a_subject_of_which_no_name_is_known_may_use_a_tool(
-    tmp_path: pathlib.Path, subject: dict[str, Any], tool: str, plugins: Any
+    tmp_path: pathlib.Path, subject: Any, tool: str, packages: list[str]
 ) -> None:
-    options: Any = {"settings": SETTINGS | {"subject": SETTINGS["subject"] | subject}}
-    options |= {"plugins": plugins}
-    text, check = f"{BOUND} a/p", "claims_in_use"
-    one = _judged(tmp_path / "tool", text, {6: tool}, **options)
-    assert judged_runs.result(one, check).verdict is UNKNOWN
-    other = _judged(tmp_path / "own", text, {6: "mine/1.0"}, **options)
-    assert judged_runs.result(other, check).verdict is INVALID
-    binds = _judged(tmp_path / "binds", text, {4: tool, 6: tool}, **options, bound=[4])
-    assert judged_runs.result(binds, check).verdict is INVALID, "it binds the pods by this tool"
-    two, half = f"{BOUND} q:b b+D2 b^q q>n a/p", {4: tool, 10: tool}
+    settings = SETTINGS | {"subject": SETTINGS["subject"] | subject}
+    plugins = [
+        plans.UsedPlugin(kind="checks", name=name, package=name, version="1") for name in packages
+    ]
+    options: Any = {"settings": settings, "plugins": plugins}
+    assert _loss(tmp_path / "tool", {6: tool}, **options).verdict is UNKNOWN
+    assert _loss(tmp_path / "own", {6: "mine/1.0"}, **options).verdict is INVALID
+    binds = _loss(tmp_path / "binds", {4: tool, 6: tool}, **options, bound=[4])
+    assert binds.verdict is INVALID, "it binds the pods by this tool"
+    two, half = "BOUND q:b b+D2 b^q q>n a/p", {4: tool, 10: tool}
     one_of_two = _judged(tmp_path / "half", two, half, **options, bound=[4, 9])
-    assert judged_runs.result(one_of_two, check).verdict is UNKNOWN
+    assert judged_runs.result(one_of_two, "claims_in_use").verdict is UNKNOWN
 
 
 @pytest.mark.parametrize("settings", [{}, {"subject": {}}])
@@ -284,8 +202,7 @@ def test_what_someone_else_had_allocated_before_is_in_doubt(tmp_path: pathlib.Pa
 
 
 def test_a_log_without_a_known_part_tells_nothing(tmp_path: pathlib.Path) -> None:
-    judged = _judged(tmp_path, f"{BOUND} a/p", {6: "someone/1"}, agent="tests")
-    assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
+    assert _loss(tmp_path, {6: "someone/1"}, agent="tests").verdict is INVALID
 
 
 Managers = Callable[[str, int], list[str]]
@@ -307,37 +224,29 @@ def _managed(directory: directories.RunDirectory, managers: Managers) -> verdict
     return judging.judge(directory)
 
 
-STRANGE = "my-operator"
-MANAGERS: dict[str, tuple[Managers, verdicts.Verdict]] = {
-    "strange": (lambda _, version: [OURS, *([STRANGE] if version >= 6 else [])], UNKNOWN),
-    "known": (lambda _, version: [OURS, "ResourceClaimController"], INVALID),
-    "of labels": (lambda _, version: [OURS, f"{STRANGE}+"], INVALID),
-    "none is known": (lambda _, version: [STRANGE], INVALID),
-    "known of events": (
-        lambda resource, _: [OURS if resource == language.EVENTS else STRANGE],
-        INVALID,
-    ),
-    "silent": (lambda _, version: [], INVALID),
-}
-
-
-@pytest.mark.parametrize(("managers", "verdict"), MANAGERS.values(), ids=MANAGERS)
+@pytest.mark.parametrize(
+    ("first", "last", "of_events", "verdict"), cases.params(__file__, "managers")
+)
 def test_without_an_audit_log_a_strange_manager_is_doubt(
-    tmp_path: pathlib.Path, managers: Managers, verdict: verdicts.Verdict
+    tmp_path: pathlib.Path, first: list[str], last: list[str], of_events: list[str], verdict: str
 ) -> None:
     """A client chooses the name, so that it does not clear anyone."""
+
+    def managers(resource: str, version: int) -> list[str]:
+        return of_events if resource == language.EVENTS else last if version >= 6 else first
+
     resources = [language.CLAIMS, language.PODS, language.EVENTS]
-    text = f"{BOUND} a/p ."
     changes = {"settings": SETTINGS, "resources": resources}
+    text = f"{LOST} ."
     seen = language.observe(text, resources=resources)
     directory = building.build(tmp_path / "run", text, changes=changes, observations=seen)
     result = judged_runs.result(_managed(directory, managers), "claims_in_use")
-    assert result.verdict is verdict
-    assert (f"by {STRANGE} left out" in result.reason) is (verdict is UNKNOWN)
+    assert result.verdict == verdict
+    assert ("by my-operator left out" in result.reason) is (result.verdict is UNKNOWN)
 
 
 def test_managers_are_not_asked_beside_a_log(tmp_path: pathlib.Path) -> None:
-    _judged(tmp_path, f"{BOUND} a/p", {6: "someone/1"}, agent="tests")
+    _loss(tmp_path, {6: "someone/1"}, agent="tests")
     directory = directories.RunDirectory(tmp_path / "run")
     judged = _managed(directory, lambda _, version: [OURS])
     assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
@@ -347,8 +256,9 @@ def test_managers_are_not_asked_beside_a_log(tmp_path: pathlib.Path) -> None:
 def test_a_violation_that_no_revision_shows_is_reviewed(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, audited: bool
 ) -> None:
+    node = verdicts.InvolvedObject(kind="Node", namespace="", name="n", uid="")
     wrong = verdicts.Violation(
-        guarantee="x", summary="x", text="x", resource_versions=[], objects=[OBJECT]
+        guarantee="x", summary="x", text="x", resource_versions=[], objects=[node]
     )
     found = judged_runs.answered("x", INVALID, 1, violations=[wrong])
     check = protocol.Check(name="x", promise="x", judge=lambda _: found)
@@ -357,14 +267,10 @@ def test_a_violation_that_no_revision_shows_is_reviewed(
     assert judged_runs.result(judged, "x").verdict is INVALID
 
 
-OBJECT = verdicts.InvolvedObject(kind="Node", namespace="", name="n", uid="")
-
-
 def test_the_writers_of_known_programs_are_others(tmp_path: pathlib.Path) -> None:
     kinds = [{"kind": kind} for kind in ("python", "kube-scheduler", "cluster")]
     given = SETTINGS | {"subject": {"schedulers": kinds}}
-    judged = _judged(tmp_path, f"{BOUND} a/p", {6: KUBECTL}, settings=given)
-    assert judged_runs.result(judged, "claims_in_use").verdict is VALID
+    assert _loss(tmp_path, {6: KUBECTL}, settings=given).verdict is VALID
 
 
 # ------------------------------------------------------------------- what a script has written
@@ -385,7 +291,7 @@ def _patched(
         "settings": {"traffic": {"profile": profile, "steps": steps}},
         "expected_operations": ["traffic-0", "kubelet", "script"],
     }
-    directory = building.build(folder / "run", text, changes=changes)
+    directory = building.build(folder / "run", text.replace("BOUND", BOUND), changes=changes)
     call: Any = building.invocation(0, "resourceclaims/status", "a")
     calls = [msgspec.structs.replace(call, verb=verb), building.acknowledgement(0, uid, version)]
     building.write(directory.operations("script"), calls, process="script")
@@ -395,12 +301,7 @@ def _patched(
 
 
 @pytest.mark.parametrize(
-    ("check", "text", "version", "earlier", "uid"),
-    [
-        ("claims_in_use", f"{BOUND} a/p", 6, 3, "uid-a"),
-        ("device_exclusivity", "b+D1 a+D1", 2, 1, "uid-b"),
-        ("device_exclusivity", "b+D1 a+D1 b-D1", 2, 3, "uid-b"),
-    ],
+    ("check", "text", "version", "earlier", "uid"), cases.params(__file__, "scripts")
 )
 def test_what_a_script_has_patched_is_not_the_subjects(
     tmp_path: pathlib.Path,
