@@ -201,10 +201,6 @@ def test_what_someone_else_had_allocated_before_is_in_doubt(tmp_path: pathlib.Pa
     assert "kubectl" in judged.reason
 
 
-def test_a_log_without_a_known_part_tells_nothing(tmp_path: pathlib.Path) -> None:
-    assert _loss(tmp_path, {6: "someone/1"}, agent="tests").verdict is INVALID
-
-
 Managers = Callable[[str, int], list[str]]
 """The managers of the status, or of the labels alone, `…+`, of a version of a resource."""
 
@@ -245,8 +241,10 @@ def test_without_an_audit_log_a_strange_manager_is_doubt(
     assert ("by my-operator left out" in result.reason) is (result.verdict is UNKNOWN)
 
 
-def test_managers_are_not_asked_beside_a_log(tmp_path: pathlib.Path) -> None:
-    _loss(tmp_path, {6: "someone/1"}, agent="tests")
+def test_a_log_without_a_known_part_tells_nothing_and_no_managers_are_asked_beside_it(
+    tmp_path: pathlib.Path,
+) -> None:
+    assert _loss(tmp_path, {6: "someone/1"}, agent="tests").verdict is INVALID
     directory = directories.RunDirectory(tmp_path / "run")
     judged = _managed(directory, lambda _, version: [OURS])
     assert judged_runs.result(judged, "claims_in_use").verdict is INVALID
