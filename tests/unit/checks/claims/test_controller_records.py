@@ -1,6 +1,17 @@
-"""Pods and claims as the claim controller writes them, and what its check says of them."""
+"""Pods and claims as the claim controller writes them, and what its check says of them.
 
-from collections.abc import Iterable, Sequence
+Each word of a history is a version of a pod, or of a claim that was generated for it:
+
+    Failed@n,one=a   the pod with this phase on node n; it records claim a for its entry one
+    a:one            claim a for entry one
+    a^ a~            … that is reserved for the pod; that is removed
+    a+ a!            … that is allocated and has the finalizer; that is being deleted
+    a- a?            … that the pod owns, but does not control; that it does not own
+    [ .              the watch of the claims has a gap; something else
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,74 +21,63 @@ from harness.checks import verdicts
 from harness.checks.claims import controller_records
 from harness.history import records
 from tests.histories import building, claim_judging, judged_runs, language
+from tests.support import text_tables
 
-SPACE, POD = "tests", "uid-pod"
+POD = "uid-pod"
+_POD = re.compile(r"(?P<phase>[A-Z]\w+)(?:@(?P<node>\w+))?(?P<recorded>(?:,\w+=\w+)*)")
+_CLAIM = re.compile(r"(?P<name>[a-z]\w*)(?::(?P<entry>\w+))?(?P<signs>[-^~+!?]*)")
 
 
-def pod(
-    version: int, *, phase: str = "Running", uid: str = POD, node: str = "", **recorded: str | None
-) -> records.Observation:
-    statuses = [
-        {"name": name} | ({"resourceClaimName": claim} if claim else {})
-        for name, claim in recorded.items()
-    ]
-    meta = {
-        "name": "pod",
-        "namespace": SPACE,
-        "uid": uid,
-        "resourceVersion": str(version),
-        "managedFields": _managed("recorder", "status", "resourceClaimStatuses"),
-    }
+def history(text: str, uid: str = POD, since: int = 1) -> Iterator[records.Body]:
+    """The records of a history, whose first version is `since`."""
+    for version, word in enumerate(text.split(), since):
+        if word == "[":
+            yield language.gap("resourceclaims", version - 1, version)
+        elif found := _POD.fullmatch(word):
+            yield _pod(version, uid, **found.groupdict(""))
+        elif found := _CLAIM.fullmatch(word):
+            yield _claim(version, uid, **found.groupdict(""))
+        else:
+            assert word == ".", word
+
+
+def _pod(version: int, uid: str, phase: str, node: str, recorded: str) -> records.Observation:
+    named = [item.split("=") for item in recorded.split(",")[1:]]
+    statuses = [{"name": entry, "resourceClaimName": claim} for entry, claim in named]
+    meta = _meta("pod", uid) | _managed("recorder", "status", "resourceClaimStatuses")
     status = {"phase": phase, "resourceClaimStatuses": statuses}
-    return language.observation(
-        "pods", version, {"metadata": meta, "spec": {"nodeName": node}, "status": status}
-    )
+    made = {"metadata": meta, "spec": {"nodeName": node}, "status": status}
+    return language.observation("pods", version, made)
 
 
-def _managed(manager: str, *path: str) -> list[dict[str, Any]]:
+def _claim(version: int, uid: str, name: str, entry: str, signs: str) -> records.Observation:
+    name = name if uid == POD else f"{uid}-{name}"
+    owner = {"kind": "Pod", "name": "pod", "uid": uid, "controller": "-" not in signs}
+    noted = {"resource.kubernetes.io/pod-claim-name": entry or "device"}
+    meta = _meta(name, f"uid-{name}") | _managed("creator", "spec") | {"annotations": noted}
+    if "?" not in signs:
+        meta["ownerReferences"] = [owner]
+    if "!" in signs:
+        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    users = [{"resource": "pods", "name": uid, "uid": uid}] if "^" in signs else []
+    status: dict[str, Any] = {"reservedFor": users}
+    if "+" in signs:
+        meta["finalizers"] = [language.FINALIZER]
+        status["allocation"] = {}
+    kind = "DELETED" if "~" in signs else "MODIFIED"
+    made = {"metadata": meta, "status": status}
+    return language.observation("resourceclaims", version, made, kind)
+
+
+def _meta(name: str, uid: str) -> dict[str, Any]:
+    return {"name": name, "namespace": language.NAMESPACE, "uid": uid}
+
+
+def _managed(manager: str, *path: str) -> dict[str, Any]:
     owned: dict[str, Any] = {}
     for name in reversed(path):
         owned = {f"f:{name}": owned}
-    return [{"manager": manager, "operation": "Update", "fieldsV1": owned}]
-
-
-def claim(
-    version: int,
-    name: str,
-    *,
-    entry: str = "device",
-    reserved: Sequence[str] = (),
-    deleting: bool = False,
-    controlled: bool | None = True,
-    kind: str = "MODIFIED",
-    owner: str = POD,
-    finalized: bool = False,
-) -> records.Observation:
-    """A version of a claim that was generated for the pod; `finalized`: it is allocated, too.
-
-    `controlled`: whether the pod is its controller or only an owner; None: it has no owner.
-    """
-    meta: dict[str, Any] = {
-        "name": name,
-        "namespace": SPACE,
-        "uid": f"uid-{name}",
-        "resourceVersion": str(version),
-        "annotations": {"resource.kubernetes.io/pod-claim-name": entry},
-        "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": owner, "controller": controlled}],
-        "managedFields": _managed("creator", "spec"),
-    }
-    if controlled is None:
-        del meta["ownerReferences"]
-    if deleting:
-        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    users = [{"resource": "pods", "name": uid, "uid": uid} for uid in reserved]
-    status: dict[str, Any] = {"reservedFor": users}
-    if finalized:
-        meta["finalizers"] = ["resource.kubernetes.io/delete-protection"]
-        status["allocation"] = {}
-    return language.observation(
-        "resourceclaims", version, {"metadata": meta, "status": status}, kind
-    )
+    return {"managedFields": [{"manager": manager, "operation": "Update", "fieldsV1": owned}]}
 
 
 def judge(
@@ -93,47 +93,34 @@ def judge(
     return judged_runs.examined(check.judge(evidence))
 
 
-def test_one_claim_for_each_entry_is_valid() -> None:
-    result = judge(
-        [
-            pod(1, phase="Pending"),
-            claim(2, "a", entry="one"),
-            claim(3, "b", entry="two"),
-            pod(4, one="a", two="b"),
-            claim(5, "a", entry="one", reserved=[POD]),
-            pod(6, phase="Succeeded", one="a", two="b"),
-            claim(7, "a", entry="one"),
-        ]
-    )
-    assert result.verdict is verdicts.Verdict.VALID
-    assert result.reason == "generated claims: 2, for 2 entries of pods"
+CASES = [
+    pytest.param(title.partition(": ")[2], *columns, *[""] * (4 - len(columns)), id=title)
+    for _, (title, *columns) in text_tables.rows(__file__, "controller_records.txt")
+]
 
 
-def test_without_a_pod_nothing_was_examined() -> None:
-    assert judge([]).verdict is verdicts.Verdict.UNKNOWN
-
-
-# ------------------------------------------------------------------------- lost records
-
-
-def test_a_record_that_vanishes_is_found() -> None:
-    result = judge([pod(1, one="a", two="b"), pod(2, two="c"), pod(3, one="a")])
-    (violation,) = result.violations
-    assert violation.summary == "pod pod lost the record of one by recorder"
-    assert (
-        "which resourceVersion 2 dropped by recorder; records were dropped 2 times"
-        in violation.text
-    )
-    assert violation.resource_versions == [2, 3]
-
-
-@pytest.mark.parametrize(("deleting", "count"), [(False, 0), (True, 1)])
-def test_nobody_is_blamed_if_a_claim_was_removed_in_spite_of_its_finalizer(
-    deleting: bool, count: int
+@pytest.mark.parametrize(("pods", "text", "verdict", "told", "versions"), CASES)
+def test_what_a_controller_has_written(
+    pods: str, text: str, verdict: str, told: str, versions: str
 ) -> None:
-    removed = claim(3, "a", kind="DELETED", finalized=True, deleting=deleting)
-    seen = [claim(1, "a"), pod(2, one="a", two="b"), removed, pod(4, two="b")]
-    assert judge(seen).violation_count == count
+    uids = {"": [POD], "1": ["u"], "2": ["u", "v"]}[pods.removesuffix(" at rest")]
+    valid, _, rest = text.rpartition(" ; ")
+    if valid:
+        assert judge(history(valid)).verdict is verdicts.Verdict.VALID
+    first, _, second = f"{valid} {rest}".partition(" / ")
+    body = [*history(first, uids[0])]
+    body += [item for uid in uids[1:] for item in history(second or first, uid, 21)]
+    result = judge(body, undisturbed=pods.endswith("at rest"))
+    assert result.verdict == verdict
+    count = 1 if versions else len(uids)
+    assert result.violation_count == (count if verdict == "INVALID" else 0)
+    reason, *more = told.split(" ; ")
+    assert reason in ("", result.reason)
+    assert all(words in result.violations[0].text for words in more)
+    if versions:
+        [violation] = result.violations
+        assert violation.summary == reason
+        assert violation.resource_versions == [*map(int, versions.split())]
 
 
 @pytest.mark.parametrize(("kind", "count"), [("evict-by-old-client", 0), ("lose-response", 1)])
@@ -148,134 +135,7 @@ def test_nobody_is_blamed_for_a_pod_that_a_fault_has_stripped(kind: str, count: 
         begun_ns=1,
         ended_ns=2,
     )
-    assert judge([pod(1, one="a"), pod(2)], applied=[hit]).violation_count == count
-
-
-# ----------------------------------------------------------------------- after the end
-
-
-def _ended(*later: records.Body) -> verdicts.CheckResult:
-    return judge([pod(1), claim(2, "a", reserved=[POD]), pod(3, phase="Failed"), *later])
-
-
-def test_one_claim_after_the_end_may_come_from_a_late_view_and_a_second_one_not() -> None:
-    late = [claim(4, "a", kind="DELETED"), claim(5, "b"), claim(6, "b", kind="DELETED")]
-    assert _ended(*late).verdict is verdicts.Verdict.VALID
-    (violation,) = _ended(*late, claim(7, "c")).violations
-    assert violation.summary == "pod pod got claims for device after its end by creator"
-    assert violation.resource_versions == [5, 7]
-
-
-@pytest.mark.parametrize("controlled", [False, None])
-def test_a_claim_that_its_pod_does_not_control_is_not_the_controllers(
-    controlled: bool | None,
-) -> None:
-    others = [claim(version, f"c{version}", controlled=controlled) for version in (4, 5)]
-    result = _ended(*others)
-    assert result.verdict is verdicts.Verdict.VALID
-    assert result.reason == "generated claims: 1, for 1 entries of pods"
-
-
-def test_a_reservation_that_comes_and_goes_after_the_end_is_found() -> None:
-    once = [claim(4, "a"), claim(5, "a", reserved=[POD]), claim(6, "a")]
-    assert _ended(*once).verdict is verdicts.Verdict.VALID
-    (violation,) = _ended(*once, claim(7, "a", reserved=[POD])).violations
-    assert violation.summary == "pod pod got reservations after its end"
-    assert violation.resource_versions == [5, 7]
-    gap = language.gap("resourceclaims", 5, 6)  # after it, the claim is still reserved
-    assert _ended(*once[:2], gap, claim(7, "a", reserved=[POD])).verdict is verdicts.Verdict.VALID
-
-
-# ------------------------------------------------------------- after the end was surely known
-
-
-def _known(uid: str, since: int) -> list[records.Observation]:
-    first, second = f"{uid}-first", f"{uid}-second"
-    return [
-        pod(since, uid=uid, phase="Pending"),
-        claim(since + 1, first, owner=uid, reserved=[uid]),
-        pod(since + 2, uid=uid, node="n"),
-        pod(since + 3, uid=uid, node="n", phase="Succeeded"),
-        claim(since + 4, first, owner=uid),
-        claim(since + 5, first, owner=uid, kind="DELETED"),
-        claim(since + 6, second, owner=uid),
-    ]
-
-
-def _moved(body: Sequence[records.Observation]) -> list[records.Observation]:
-    """The same versions, each one revision later."""
-    return [
-        msgspec.structs.replace(item, resource_version=item.resource_version + 1) for item in body
-    ]
-
-
-def test_two_pods_that_get_a_claim_after_their_known_end_are_found() -> None:
-    result = judge([*_known("u", 1), *_known("v", 11)], undisturbed=True)
-    assert result.verdict is verdicts.Verdict.INVALID
-    assert result.violation_count == 2
-    assert result.reason == "pod pod got a claim after its end by creator, and 1 more"
-    assert "taken back at 5, and it got claim u-second by creator at 7" in result.violations[0].text
-
-
-def test_a_pod_with_more_late_claims_is_told_once() -> None:
-    more = claim(18, "v-third", owner="v")
-    assert judge([*_known("u", 1), *_known("v", 11), more], undisturbed=True).violation_count == 1
-
-
-def test_the_first_reservation_that_is_taken_back_shows_the_end() -> None:
-    bodies = []
-    for uid, since in (("u", 1), ("v", 21)):
-        body = _known(uid, since)
-        other = f"{uid}-other", "other"
-        held = claim(since, other[0], entry=other[1], owner=uid, reserved=[uid])
-        bodies += [held, pod(since + 1, uid=uid, phase="Pending"), *_moved(body[1:])]
-        bodies.append(claim(since + 9, other[0], entry=other[1], owner=uid))
-    assert judge(bodies, undisturbed=True).violation_count == 2
-
-
-def test_a_reservation_that_is_taken_back_before_the_end_shows_nothing() -> None:
-    bodies = [_known("u", 1), _known("v", 11)]
-    for body in bodies:
-        released, ended = body[4], body[3]
-        body[3:5] = [
-            msgspec.structs.replace(released, resource_version=ended.resource_version),
-            msgspec.structs.replace(ended, resource_version=released.resource_version),
-        ]
-    assert judge([*bodies[0], *bodies[1]], undisturbed=True).verdict is verdicts.Verdict.VALID
-
-
-def test_one_such_pod_may_be_chance() -> None:
-    result = judge(_known("u", 1), undisturbed=True)
-    assert result.verdict is verdicts.Verdict.UNKNOWN
-    assert "one such pod may be chance" in result.reason
-
-
-def test_workers_may_wait_where_the_run_disturbs_them() -> None:
-    assert judge([*_known("u", 1), *_known("v", 11)]).verdict is verdicts.Verdict.VALID
-
-
-def test_a_controller_may_not_have_known_the_end_before_the_claim_was_gone() -> None:
-    bodies = [_known("u", 1), _known("v", 11)]
-    kept = [item for body in bodies for number, item in enumerate(body) if number != 4]
-    assert judge(kept, undisturbed=True).verdict is verdicts.Verdict.VALID
-
-
-def test_a_sync_may_have_waited_for_a_claim_that_was_made_while_the_pod_ran() -> None:
-    bodies = [_known(uid, since) for uid, since in (("u", 1), ("v", 21))]
-    for body, uid in zip(bodies, "uv", strict=True):
-        version = body[2].resource_version
-        body[3:] = _moved(body[3:])
-        body.insert(3, claim(version + 1, f"{uid}-other", entry="other", owner=uid))
-    assert judge([*bodies[0], *bodies[1]], undisturbed=True).verdict is verdicts.Verdict.VALID
-
-
-def test_records_that_alternate_are_found() -> None:
-    names = ["a", "b", "a", "b"]
-    result = judge([pod(version, one=name) for version, name in enumerate(names, 1)])
-    assert result.reason == "pod pod has alternating records of one by recorder"
-    assert judge([pod(version, one=name) for version, name in enumerate("aba", 1)]).reason == (
-        "generated claims: 0, for 0 entries of pods"
-    )
+    assert judge(history("Running,one=a Running"), applied=[hit]).violation_count == count
 
 
 def test_it_is_owed_by_every_controller_of_a_run_with_traffic() -> None:
