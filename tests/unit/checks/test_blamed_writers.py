@@ -75,7 +75,7 @@ def _judged(
 
 
 def _loss(folder: pathlib.Path, others: Mapping[int, str], **options: Any) -> verdicts.CheckResult:
-    """What is said of a reservation that goes at revision 6."""
+    """The answer about a reservation that goes at revision 6."""
     return judged_runs.result(_judged(folder, LOST, others, **options), "claims_in_use")
 
 
