@@ -17,6 +17,8 @@ A line of a conversation says what one side does, or what the other side must ge
     note VERSION                     a version is noted; `passes SECONDS`: time for stale reads
     begin                            notes of versions begin; `known [SECONDS, VERSION, NOTE]`
     delay SECONDS                    a fault has delayed something by this, and the time is over
+    kubeconfig USER [| PREFIX]       of the client from now on, its `server gets` names credentials
+    write FILE TEXT                  FILE is beside the kubeconfig, in the folder FOLDER
     watches NUMBER                   that many at a time; `slow`: it reads little ahead; `waits`
     limit MODULE.NAME NUMBER         another limit; `log LINES`: their number
     stop                             the proxy begins to stop; it still `stops`; it is `stopped`
@@ -223,19 +225,21 @@ class Conversation:
         self.requests: asyncio.Queue[Request] = asyncio.Queue()
         self.sides: list[Side] = []
         self.is_slow = False
+        self.credentials = [("Authorization", "Bearer up")]
         self.client: Side | None = None
         self.server: Side | None = None
 
     async def play(self, script: str) -> None:
         """Play all lines of a script."""
         upstream = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=LIMIT)
-        url = f"http://127.0.0.1:{listening.port_of(upstream)}"
-        path = written_kubeconfigs.write(self.folder / "upstream", url, user={"token": "up"})
+        self.url = f"http://127.0.0.1:{listening.port_of(upstream)}"
+        path = written_kubeconfigs.write(self.folder / "upstream", self.url, user={"token": "up"})
         self.faults = injection.Faults(now=self.clock.now, call_later=self.clock.call_later)
         self.notes = stale_reads.VersionNotes(self.faults, always=False)
         self.notes.times = stale_versions.VersionTimes(lambda: self.now_s)
         client = settings.Client(name="c1", kubeconfig=path, proxied_kubeconfig=self.folder)
         async with upstreams.open_session() as session:
+            self.session = session
             self.proxied = proxied_clients.ProxiedClient(
                 client, session, self.faults, self.notes, self.log.append
             )
@@ -289,6 +293,16 @@ class Conversation:
         seconds, over = self.clock.delays.pop(0)
         assert seconds == float(rest)
         over()
+
+    async def do_write(self, rest: str) -> None:
+        name, _, text = rest.partition(" ")
+        (self.folder / name).write_text(text)
+
+    async def do_kubeconfig(self, rest: str) -> None:
+        user, prefix, _ = columns(rest.replace("FOLDER", str(self.folder)))
+        path, self.credentials = self.proxied.settings.kubeconfig, []
+        written_kubeconfigs.write(path, self.url + prefix, user=json.loads(user))
+        self.proxied.upstream = upstreams.Upstream(self.proxied.settings, self.session)
 
     async def do_note(self, rest: str) -> None:
         self.notes.times.note(int(rest))
@@ -411,7 +425,7 @@ class Conversation:
             first, expected, body = columns(rest)
             is_read = first.partition(" ")[0] in ("GET", "HEAD") and not body
             wanted = listed(expected, None if is_read else piece(body or ""))
-            wanted = sorted([*wanted, ("Authorization", "Bearer up")])
+            wanted = sorted([*wanted, *self.credentials])
             assert (request.first, headers) == (f"{first} HTTP/1.1", wanted), request
             assert request.body == piece(body or "")
             return

@@ -6,7 +6,6 @@ import http.client
 import json
 import pathlib
 import ssl
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,12 +19,11 @@ SCHEDULER, KUBELET = "scheduler", "kubelet"
 
 
 def start_server(folder: pathlib.Path, *arguments: str) -> processes.Process:
-    argv = [
-        *(sys.executable, "-m", "tests.stand_ins.protobuf_server"),
+    argv = processes.command(
         *("part", "apiserver", "--kubeconfig", str(folder / "tls")),
         *("--set", f"plain_kubeconfig={folder / 'plain'}", "--set", "serves_faults=true"),
         *arguments,
-    ]
+    )
     ready = folder / "server-ready"
     ready.unlink(missing_ok=True)
     return processes.start_ready(
@@ -123,7 +121,6 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 
 CONFIG_MAPS = apis.Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 PATH = "/api/v1/namespaces/default/configmaps"
-PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 def create(api: apis.Api, name: str, **data: str) -> Object:

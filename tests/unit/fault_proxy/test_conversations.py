@@ -21,6 +21,7 @@ def scripts() -> Iterator[object]:
             yield pytest.param("\n".join(lines), id=f"{name}: {title}")
 
 
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 @pytest.mark.parametrize("script", list(scripts()))
 def test_a_conversation(
     script: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
+from concurrent import futures
 from typing import Any
 
 import pytest
@@ -179,68 +180,32 @@ def test_the_admin_api_answers(
 def test_a_signal_ends_it_in_order(
     own_proxy: proxies.Proxy, server: apis.Api, number: signal.Signals
 ) -> None:
-    """A held write is passed, an open watch ends as the API server ends one, and no file stays."""
-    name = own_proxy.add("request", {"type": "block"}, match={"verbs": ["create"]})
-    made = f"held-until-{number.name.lower()}"
-    body = json.dumps(proxies.config_map(made)).encode()
-    with own_proxy.api() as api, proxies.connection(own_proxy.kubeconfig()) as (connection, common):
-        watch = api.watch(proxies.CONFIG_MAPS, resource_version="1", namespace="default")
-        connection.request(
-            "POST",
-            proxies.PATH,
-            body,
-            {**common, "Content-Type": "application/json"},
-        )
-        own_proxy.wait_held(name)
-        subprocess.run(["kill", f"-{int(number)}", str(own_proxy.process.pid)], check=True)
-        assert json.loads(connection.getresponse().read())["metadata"]["name"] == made
+    """What is held is passed, an open watch ends as the API server ends one, and no file stays."""
+    writes = own_proxy.add("request", {"type": "block"}, match={"verbs": ["create"]})
+    events = own_proxy.add("event", {"type": "delay", "seconds": 3600})
+    late, made = (f"{what}-until-{number.name.lower()}" for what in ("late", "held"))
+    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
+    with proxies.connection(own_proxy.kubeconfig()) as (connection, _):
+        connection.connect()
+        connection.sock.sendall(b"GET / HTTP/9.9\r\n\r\n")
+        assert connection.sock.recv(4) == b"HTTP"
+    with own_proxy.api() as api, futures.ThreadPoolExecutor() as pool:
+        watch = api.watch(proxies.CONFIG_MAPS, resource_version=version, namespace="default")
+        proxies.create(server, late)
+        with own_proxy.api() as writer:
+            held = pool.submit(proxies.create, writer, made)
+            own_proxy.wait_held(writes)
+            own_proxy.wait_held(events)
+            subprocess.run(["kill", f"-{int(number)}", str(own_proxy.process.pid)], check=True)
+            assert held.result(proxies.TIMEOUT_S)["metadata"]["name"] == made
         assert own_proxy.process.wait(timeout_s=proxies.TIMEOUT_S) == 0
-        for _ in watch:  # a broken one raises
-            pass
+        shown = [json.loads(line) for line in watch]  # a broken one raises
+        names = [it["object"]["metadata"]["name"] for it in shown if it["type"] == "ADDED"]
+        assert names[0] == late
     assert made in proxies.names(server)
     assert not own_proxy.kubeconfig().exists()
     assert not (own_proxy.folder / "admin.kubeconfig").exists()
     assert own_proxy.process.log_tail() == "(it printed nothing)"
-
-
-def test_events_that_lag_are_sent_before_the_end(
-    own_proxy: proxies.Proxy, server: apis.Api
-) -> None:
-    name = own_proxy.add("event", {"type": "delay", "seconds": 3600})
-    version = server.list(proxies.CONFIG_MAPS, namespace="default").resource_version
-    with own_proxy.api() as api:
-        watch = api.watch(proxies.CONFIG_MAPS, resource_version=version, namespace="default")
-        for number in range(3):
-            proxies.create(server, f"lagging-{number}")
-        own_proxy.wait_held(name, 3)
-        assert own_proxy.process.stop(timeout_s=proxies.TIMEOUT_S) == 0
-        events = [json.loads(line) for line in watch]
-    shown = [event["object"]["metadata"]["name"] for event in events if event["type"] == "ADDED"]
-    assert shown == ["lagging-0", "lagging-1", "lagging-2"]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-        b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"GET /" + b"x" * 300_000 + b" HTTP/1.1\r\n\r\n",
-        b"\x00\xff" * 100 + b"\r\n\r\n",
-    ],
-)
-def test_requests_that_are_none_leave_it_as_it_is(proxy: proxies.Proxy, data: bytes) -> None:
-    with proxies.connection(proxy.kubeconfig()) as (connection, _):
-        connection.connect()
-        with contextlib.suppress(OSError):  # the proxy may have closed the connection already
-            connection.sock.sendall(data)
-            connection.sock.shutdown(socket.SHUT_WR)
-            while connection.sock.recv(65536):
-                pass
-    with proxy.api() as api:
-        proxies.names(api)
-    assert proxy.process.log_tail() == "(it printed nothing)"
 
 
 def test_it_goes_on_when_the_api_server_was_killed_and_is_back(tmp_path: pathlib.Path) -> None:
