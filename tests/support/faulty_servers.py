@@ -1,14 +1,11 @@
-"""A server that carries faults: adding them, reading their record, and raw connections to it."""
+"""A server that carries faults: adding them, and reading their record."""
 
 import itertools
-import socket
-import ssl
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from harness.faults import injection
 
-TIMEOUT_S = 20
 FAULTS = "/flake-hunt/v1/faults"
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 VICTIM = {"User-Agent": "victim/1"}
@@ -48,26 +45,3 @@ def applied(live: Any) -> list[dict[str, Any]]:
     assert document["bootID"]
     items: list[dict[str, Any]] = document["items"]
     return items
-
-
-class RawConnection:
-    """A connection of the victim that reads the bytes as they come."""
-
-    def __init__(self, live: Any, *, context: ssl.SSLContext | None = None, port: int = 0) -> None:
-        plain = socket.create_connection(("127.0.0.1", port or live.port), TIMEOUT_S)
-        self.socket = context.wrap_socket(plain) if context else plain
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.socket.close()
-
-    def ask(self, path: str) -> None:
-        lines = {
-            "Host": "x",
-            "Authorization": f"Bearer {TOKEN}",
-            **VICTIM,
-        }
-        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        self.socket.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())

@@ -1,6 +1,8 @@
 """Faults on a real server, as far as it takes real connections; see test_fault_scripts.py."""
 
 import asyncio
+import contextlib
+import http.client
 import os
 import ssl
 from collections.abc import Iterator
@@ -53,12 +55,14 @@ def test_a_body_is_cut_and_the_connection_is_reset_with_tls_too(faulty: Any, tls
     begin(faulty, "response", {"type": "truncate"})
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with faulty_servers.RawConnection(faulty, context=context, port=tls_port) as connection:
-        connection.ask(f"{CONFIGMAPS}/a")
+    asked = http.client.HTTPSConnection("127.0.0.1", tls_port, context=context, timeout=20)
+    with contextlib.closing(asked) as connection:
+        authorization = {"Authorization": f"Bearer {faulty_servers.TOKEN}"}
+        connection.request("GET", f"{CONFIGMAPS}/a", headers=VICTIM | authorization)
         text = b""
         while len(text.partition(b"\r\n\r\n")[2]) < 50_000:
-            text += connection.socket.recv(1 << 20)
-        connection.socket.settimeout(None)  # else the descriptor does not wait
+            text += connection.sock.recv(1 << 20)
+        connection.sock.settimeout(None)  # else the descriptor does not wait
         with pytest.raises(ConnectionResetError):  # read below TLS, which says EOF for it
-            os.read(connection.socket.fileno(), 1)
+            os.read(connection.sock.fileno(), 1)
     assert len(text) < 60_000
