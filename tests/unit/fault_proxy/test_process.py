@@ -180,7 +180,7 @@ def test_the_admin_api_answers(
 def test_a_signal_ends_it_in_order(
     own_proxy: proxies.Proxy, server: apis.Api, number: signal.Signals
 ) -> None:
-    """What is held is passed, an open watch ends as the API server ends one, and no file stays."""
+    """It passes all that it holds, ends the open watch, and leaves no file."""
     writes = own_proxy.add("request", {"type": "block"}, match={"verbs": ["create"]})
     events = own_proxy.add("event", {"type": "delay", "seconds": 3600})
     late, made = (f"{what}-until-{number.name.lower()}" for what in ("late", "held"))

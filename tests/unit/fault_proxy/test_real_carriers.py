@@ -1,6 +1,6 @@
 """Faults end to end: real processes, with the same requests to the proxy and to the API server.
 
-What else a carrier does is in conversations.py, and in the scripts of the API server's tests.
+The conversations of the proxy and the scripts of the API server show the rest, without processes.
 """
 
 import contextlib
