@@ -1,6 +1,7 @@
-"""Tables of cases as text: a line is a case, ` | ` parts its columns, the first one is its title.
+"""Cases as text. Lines that begin with `#` are comments, but for headings `## name`.
 
-A heading `## name` begins a part of the table. Other lines that begin with `#` are comments.
+In a table a line is a case: ` | ` parts its columns, the first one is its title; a heading begins a
+part of the table. In a file of scripts a heading begins a case, and each line is a step of it.
 """
 
 import pathlib
@@ -16,7 +17,7 @@ def rows(test_module: str, name: str) -> list[tuple[str, list[str]]]:
     """The part, and the columns, of each case of the table beside a test module."""
     part = ""
     found = []
-    for line in pathlib.Path(test_module).with_name(name).read_text().splitlines():
+    for line in _text(test_module, name).splitlines():
         if line.startswith("## "):
             part = line.removeprefix("## ")
         elif line and not line.startswith("#"):
@@ -37,3 +38,17 @@ def cases(test_module: str, name: str, part: str = "") -> list[Any]:
         pytest.param(*columns, *[""] * (width - 1 - len(columns)), id=title)
         for title, *columns in found
     ]
+
+
+def scripts(test_module: str, name: str, *, prefix: str = "") -> list[Any]:
+    """The scripts of the file beside a test module, a list of steps each, as parameters."""
+    _, *parts = re.split(r"^## ", _text(test_module, name), flags=re.MULTILINE)
+    found = [part.splitlines() for part in parts]
+    return [
+        pytest.param([line for line in lines if line and line[0] != "#"], id=prefix + title)
+        for title, *lines in found
+    ]
+
+
+def _text(test_module: str, name: str) -> str:
+    return pathlib.Path(test_module).with_name(name).read_text()

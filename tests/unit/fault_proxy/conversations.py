@@ -229,8 +229,8 @@ class Conversation:
         self.client: Side | None = None
         self.server: Side | None = None
 
-    async def play(self, script: str) -> None:
-        """Play all lines of a script."""
+    async def play(self, steps: list[str]) -> None:
+        """Play all lines of a conversation."""
         upstream = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=LIMIT)
         self.url = f"http://127.0.0.1:{listening.port_of(upstream)}"
         path = written_kubeconfigs.write(self.folder / "upstream", self.url, user={"token": "up"})
@@ -246,7 +246,7 @@ class Conversation:
             proxy = await listening.listen(self.proxied.server, "127.0.0.1", 0)
             self.port = listening.port_of(proxy)
             try:
-                for line in script.splitlines():
+                for line in steps:
                     try:
                         await asyncio.wait_for(self._step(line), TIMEOUT_S)
                     except BaseException as error:

@@ -2,28 +2,22 @@
 
 import asyncio
 import pathlib
-from collections.abc import Iterator
 
 import pytest
 
+from tests.support import text_tables
 from tests.unit.fault_proxy import conversations
 
-FILES = ("requests", "responses", "watches", "stale_reads")
-
-
-def scripts() -> Iterator[object]:
-    """The conversations of the files, by their titles."""
-    for name in FILES:
-        text = pathlib.Path(__file__).with_name(f"{name}.txt").read_text()
-        for part in text.split("\n## ")[1:]:
-            title, _, script = part.partition("\n")
-            lines = [line for line in script.splitlines() if line and line[0] != "#"]
-            yield pytest.param("\n".join(lines), id=f"{name}: {title}")
+SCRIPTS = [
+    script
+    for name in ("requests", "responses", "watches", "stale_reads")
+    for script in text_tables.scripts(__file__, f"{name}.txt", prefix=f"{name}: ")
+]
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
-@pytest.mark.parametrize("script", list(scripts()))
+@pytest.mark.parametrize("steps", SCRIPTS)
 def test_a_conversation(
-    script: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    steps: list[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asyncio.run(conversations.Conversation(tmp_path, monkeypatch).play(script))
+    asyncio.run(conversations.Conversation(tmp_path, monkeypatch).play(steps))

@@ -1,6 +1,6 @@
 """Faults of the embedded server, script by script: its connections and its time are the test's.
 
-A script of test_fault_scripts.txt is a row of steps; ` -> ` leads to what a step tells. `NAME: GET
+A script of test_fault_scripts.txt has a step a line; ` -> ` leads to what a step tells. `NAME: GET
 PATH BODY` is a request of the client NAME on a connection of its own, and `NAME:` what has come on
 it since; ` && ` joins requests that come at once. A path is one of ConfigMaps unless it begins with
 a slash; `+` adds a fault, `at` sets the time in seconds, at which timers go off; `log` tells what
@@ -333,9 +333,9 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     script.audit.close()
 
 
-@pytest.mark.parametrize("steps", text_tables.cases(__file__, "test_fault_scripts.txt"))
-def test_a_script(script: Script, steps: str) -> None:
-    for step in steps.split(" ; "):
+@pytest.mark.parametrize("steps", text_tables.scripts(__file__, "test_fault_scripts.txt"))
+def test_a_script(script: Script, steps: list[str]) -> None:
+    for step in steps:
         done, arrow, expected = step.partition("->")
         told = script.do(done)
         assert not arrow or told == expected.strip(), done

@@ -1,6 +1,6 @@
 """The rules of a run in a carrier, over its admin API: what becomes of them, and what is journaled.
 
-In test_carriers.txt, a script is a row of steps; ` -> ` leads to what a step tells. A time is the
+In test_carriers.txt, a script has a step a line; ` -> ` leads to what a step tells. A time is the
 number of the call that asked for it.
 """
 
@@ -159,9 +159,9 @@ def script(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     script.journal.close()
 
 
-@pytest.mark.parametrize("steps", text_tables.cases(__file__, "test_carriers.txt"))
-def test_a_carrier(script: Script, steps: str) -> None:
-    for step in steps.split(" ; "):
+@pytest.mark.parametrize("steps", text_tables.scripts(__file__, "test_carriers.txt"))
+def test_a_carrier(script: Script, steps: list[str]) -> None:
+    for step in steps:
         done, arrow, expected = step.partition(" ->")
         told = script.do(done)
         assert told == expected.strip() or not (arrow or told), done
