@@ -1,6 +1,5 @@
 """Transports: errors without a complete response, and no request is ever sent twice."""
 
-import contextlib
 import dataclasses
 import socket
 import threading
@@ -138,17 +137,14 @@ def test_silence_is_a_lost_answer(scripted: Any, transport_to: Any) -> None:
     assert caught.value.sent
 
 
-def free_port() -> int:
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        return int(taken.getsockname()[1])
-
-
 @pytest.mark.parametrize("call", ["send", "watch"])
 def test_a_refused_connection_certainly_sent_nothing(transport_to: Any, call: str) -> None:
-    port = free_port()
-    transport = transport_to(kubeconfigs.Endpoint(host="127.0.0.1", port=port, tls=False))
-    with pytest.raises(transports.TransportError) as caught:
-        getattr(transport, call)(POST)
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # it does not listen, and no other process gets its port
+        port = bound.getsockname()[1]
+        transport = transport_to(kubeconfigs.Endpoint(host="127.0.0.1", port=port, tls=False))
+        with pytest.raises(transports.TransportError) as caught:
+            getattr(transport, call)(POST)
     assert not caught.value.sent
     assert f"expected an API server at 127.0.0.1:{port}" in str(caught.value)
 
